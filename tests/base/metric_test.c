@@ -1,0 +1,104 @@
+/*
+ * The figures, and the page read as a scraper reads it.
+ */
+#include "base/metric.h"
+
+#include "base/auto.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES 128
+
+static struct {
+	char   name[NAME_BYTES]; /* of the last # HELP */
+	char   type[NAME_BYTES]; /* of the # TYPE after it; empty before */
+	char   names[METRIC_COUNT][NAME_BYTES];
+	size_t names_len;
+	char   samples[METRIC_COUNT][2 * NAME_BYTES + 8]; /* name and labels */
+	size_t samples_len;
+} page;
+
+static void on_help(const char *line)
+{
+	char help[512];
+
+	cr_assert_eq(sscanf(line, "# HELP %127[a-z0-9_] %511[^\n]", page.name, help), 2, "%s", line);
+	for (size_t i = 0; i < page.names_len; i++)
+		cr_expect_str_neq(page.names[i], page.name, "described twice");
+	strcpy(page.names[page.names_len++], page.name);
+	page.type[0] = '\0';
+}
+
+static void on_type(const char *line)
+{
+	char name[NAME_BYTES];
+
+	cr_assert_eq(sscanf(line, "# TYPE %127[a-z0-9_] %127s", name, page.type), 2, "%s", line);
+	cr_expect_str_eq(name, page.name);
+	cr_expect(strcmp(page.type, "counter") == 0 || strcmp(page.type, "gauge") == 0, "%s", line);
+
+	bool total = strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0;
+	cr_expect_eq(total, strcmp(page.type, "counter") == 0, "counters, and they alone, end in _total: %s", line);
+}
+
+static void on_sample(const char *line, int64_t expected)
+{
+	char    name[NAME_BYTES], labels[NAME_BYTES] = "", value_name[NAME_BYTES], value_text[NAME_BYTES];
+	int64_t value;
+
+	if (sscanf(line, "%127[a-z0-9_]{%127[^}]} %" SCNd64, name, labels, &value) != 3) {
+		labels[0] = '\0';
+		cr_assert_eq(sscanf(line, "%127[a-z0-9_] %" SCNd64, name, &value), 2, "%s", line);
+	} else {
+		cr_expect_eq(sscanf(labels, "%127[a-z_]=\"%127[^\"]\"", value_name, value_text), 2, "%s", line);
+	}
+	cr_expect_str_eq(name, page.name, "samples stand below their own description");
+	cr_expect_neq(page.type[0], '\0');
+	cr_expect_eq(strncmp(name, "coopd_", 6), 0);
+	cr_expect_eq(value, expected, "%s", line);
+
+	char *sample = page.samples[page.samples_len++];
+	snprintf(sample, sizeof(page.samples[0]), "%s{%s}", name, labels);
+	for (size_t i = 0; i + 1 < page.samples_len; i++)
+		cr_expect_str_neq(page.samples[i], sample);
+}
+
+Test(metric, the_page_parses_and_shows_every_figure_once)
+{
+	size_t len;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		metric_set((enum metric)m, 1000 + m);
+
+	AUTO(auto_free) char *text = metric_text(&len);
+	cr_assert_not_null(text);
+	cr_expect_eq(strlen(text), len);
+	cr_expect_eq(text[len - 1], '\n');
+
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n")) && rest;) {
+		if (strncmp(line, "# HELP ", 7) == 0)
+			on_help(line);
+		else if (strncmp(line, "# TYPE ", 7) == 0)
+			on_type(line);
+		else
+			on_sample(line, 1000 + (int64_t)page.samples_len);
+	}
+	cr_expect_eq(page.samples_len, METRIC_COUNT);
+}
+
+Test(metric, figures_start_at_zero_and_add_up)
+{
+	cr_expect_eq(metric_get(M_LOG_LOST), 0);
+	metric_inc(M_LOG_LOST);
+	metric_add(M_LOG_LOST, 5);
+	metric_add(M_LOG_LOST, -2);
+	cr_expect_eq(metric_get(M_LOG_LOST), 4);
+	metric_set(M_LOG_LOST, INT64_MAX);
+	cr_expect_eq(metric_get(M_LOG_LOST), INT64_MAX);
+	cr_expect_eq(metric_get(M_UP), 0);
+}
