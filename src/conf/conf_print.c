@@ -1,0 +1,108 @@
+/* The settings written out: as they are, as a sample file, and as tables for the README. */
+#include "conf/conf.h"
+
+#include "conf/conf_table.h"
+#include "conf/conf_value.h"
+
+#include <string.h>
+
+/* A line "[section]" where a new one begins, with an empty line before all but the first. */
+static void print_section(FILE *out, size_t id)
+{
+	if (id == 0)
+		fprintf(out, "[%s]\n", conf_rows[id].section);
+	else if (strcmp(conf_rows[id].section, conf_rows[id - 1].section) != 0)
+		fprintf(out, "\n[%s]\n", conf_rows[id].section);
+}
+
+void conf_print(const struct conf *c, FILE *out)
+{
+	for (size_t id = 0; id < CONF_ROWS; id++) {
+		print_section(out, id);
+		fprintf(out, "%s = ", conf_rows[id].name);
+		conf_value_show(out, &conf_rows[id], conf_field_const(c, &conf_rows[id]));
+		fprintf(out, "  # %s\n", c->origins[id].text);
+	}
+}
+
+static const char sample_head[] =
+	"# Settings of coopd, each with its default. To change one, remove the # before its name.\n"
+	"#\n"
+	"# Later wins: this file, then the environment (COOP_LOG_LEVEL for level in [log]), then the command line\n"
+	"# (--set log.level=debug). coopd --check-config finds mistakes, --print-config shows what is in force.\n"
+	"# A # or ; at the start of a line or after a blank begins a comment.\n"
+	"# Bytes may be written with K, M or G behind (64K), times with ms, s, m, h or d (90s).\n"
+	"\n";
+
+void conf_print_sample(FILE *out)
+{
+	fputs(sample_head, out);
+	for (size_t id = 0; id < CONF_ROWS; id++) {
+		const struct conf_row *row = &conf_rows[id];
+
+		print_section(out, id);
+		fprintf(out, "\n# %s (", row->help);
+		conf_value_describe(out, row);
+		if (row->production)
+			fprintf(out, "; in production %s", *row->production ? row->production : "empty");
+		fprintf(out, ")\n#%s =%s%s\n", row->name, *row->development ? " " : "", row->development);
+	}
+}
+
+/* A cell's text; a '|' would end the cell. */
+static void print_cell(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fprintf(out, "%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+static void print_code(FILE *out, const char *text)
+{
+	if (!*text)
+		return;
+	fputc('`', out);
+	print_cell(out, text);
+	fputc('`', out);
+}
+
+static void print_setting_row(FILE *out, const struct conf_row *row)
+{
+	fprintf(out, "| `%s.%s` | ", row->section, row->name);
+	conf_value_describe(out, row);
+	fputs(" | ", out);
+	print_code(out, row->development);
+	fputs(" | ", out);
+	if (row->production)
+		print_code(out, row->production);
+	fprintf(out, " | %s | ", row->flags & RELOAD ? "yes" : "");
+	print_cell(out, row->help);
+	fputs(" |\n", out);
+}
+
+void conf_print_settings_reference(FILE *out)
+{
+	fputs("| setting | value | default | in production | SIGHUP | what |\n"
+	      "| --- | --- | --- | --- | --- | --- |\n",
+	      out);
+	for (size_t id = 0; id < CONF_ROWS; id++)
+		if (conf_rows[id].type != CONF_TYPE_LIMIT)
+			print_setting_row(out, &conf_rows[id]);
+}
+
+void conf_print_limits_reference(FILE *out)
+{
+	fputs("| limit | default | allowed | what |\n"
+	      "| --- | --- | --- | --- |\n",
+	      out);
+	for (size_t id = 0; id < CONF_ROWS; id++) {
+		const struct conf_row *row = &conf_rows[id];
+
+		if (row->type != CONF_TYPE_LIMIT)
+			continue;
+		fprintf(out, "| `limits.%s` | %s | ", row->name, row->development);
+		conf_value_describe(out, row);
+		fputs(" | ", out);
+		print_cell(out, row->help);
+		fputs(" |\n", out);
+	}
+}

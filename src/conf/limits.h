@@ -1,0 +1,18 @@
+/*
+ * The limits, made from limits.def: one int64_t per row, read only after the start.
+ */
+#ifndef CONF_LIMITS_H
+#define CONF_LIMITS_H
+
+#include <stdint.h>
+
+struct limits {
+#define LIMIT(name, def, min, max, unit, help) int64_t name;
+#include "conf/limits.def"
+#undef LIMIT
+};
+
+/* Every limit at its default. */
+void limits_default(struct limits *l);
+
+#endif

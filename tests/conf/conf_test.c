@@ -1,0 +1,390 @@
+/* Loading: which source wins, what is reported, what belongs together, and taking changes into a running server. */
+#include "conf/conf.h"
+
+#include "base/auto.h"
+#include "conf/report.h"
+
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = P_tmpdir "/coopd-conf-XXXXXX";
+
+/* Each test runs in a process of its own, in an empty folder of its own. */
+static void enter_folder(void)
+{
+	cr_assert_not_null(mkdtemp(folder));
+	cr_assert_eq(chdir(folder), 0);
+}
+
+static void leave_folder(void)
+{
+	(void)unlink("coopd.conf");
+	(void)unlink("other.conf");
+	(void)rmdir(folder);
+}
+
+TestSuite(conf, .init = enter_folder, .fini = leave_folder);
+
+static void write_file(const char *name, const char *text)
+{
+	FILE *file = fopen(name, "w");
+
+	cr_assert_not_null(file);
+	cr_assert_geq(fputs(text, file), 0);
+	cr_assert_eq(fclose(file), 0);
+}
+
+/* Loads and expects exactly this report. True when there is a configuration to look at, and to conf_fini. */
+static bool load(struct conf *c, const struct conf_args *args, const char *expected)
+{
+	struct report r;
+
+	enum err e = conf_load(c, args, report_open(&r));
+	cr_expect_str_eq(report_text(&r), expected);
+	cr_expect(e == ERR_OK || e == ERR_MALFORMED);
+	report_free(&r);
+	return e == ERR_OK;
+}
+
+static void expect_refused(const char *text, const char *expected)
+{
+	struct report r;
+	struct conf   c;
+
+	cr_expect_eq(conf_load_text(&c, text, strlen(text), report_open(&r)), ERR_MALFORMED, "%s", text);
+	cr_expect_str_eq(report_text(&r), expected);
+	cr_expect_null(c.origins);
+	report_free(&r);
+}
+
+static struct conf load_text(const char *text)
+{
+	struct report r;
+	struct conf   c;
+
+	cr_assert_eq(conf_load_text(&c, text, strlen(text), report_open(&r)), ERR_OK, "%s", report_text(&r));
+	cr_expect_str_eq(report_text(&r), "");
+	report_free(&r);
+	return c;
+}
+
+Test(conf, without_any_source_defaults_hold)
+{
+	struct conf            c;
+	struct limits          limits;
+	const struct conf_args nothing = { 0 };
+
+	cr_assert(load(&c, &nothing, ""));
+	cr_expect_str_eq(c.server_data, "data");
+	cr_expect_str_eq(c.server_run, "data/run");
+	cr_expect_str_eq(c.admin_socket, "data/run/admin.sock");
+	cr_expect_not(c.server_production);
+	cr_expect_eq(c.log_level, CONF_LEVEL_info);
+	cr_expect_eq(c.http_listen.count, 1);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:10001");
+	cr_expect_eq(c.http_trusted_proxies.count, 2);
+	limits_default(&limits);
+	cr_expect_eq(memcmp(&limits, &c.limits, sizeof(limits)), 0);
+	conf_fini(&c);
+}
+
+Test(conf, later_sources_win)
+{
+	const char *const env[]  = { "COOP_LOG_FORMAT=json", "COOP_LOG_ADDRESSES=full", "COOP_LIMITS_WS_CONNECTIONS=7",
+		                     NULL };
+	const char       *sets[] = { "log.addresses=cut", "limits.ws_connections=8", "limits.ws_connections= 9 " };
+	struct conf       c;
+
+	write_file("coopd.conf",
+	           "[log]\nlevel = debug\nformat = text\naddresses = full\n[limits]\nws_connections = 6\n");
+	const struct conf_args file_only = { 0 };
+	cr_assert(load(&c, &file_only, ""));
+	cr_expect_eq(c.limits.ws_connections, 6);
+	conf_fini(&c);
+
+	const struct conf_args all = { .env = environment(env), .sets = sets, .set_count = COUNT_OF(sets) };
+	cr_assert(load(&c, &all, ""));
+	cr_expect_eq(c.log_level, CONF_LEVEL_debug);
+	cr_expect_eq(c.log_format, CONF_FORMAT_json);
+	cr_expect_eq(c.log_addresses, CONF_SCALE_cut);
+	cr_expect_eq(c.limits.ws_connections, 9);
+	conf_fini(&c);
+}
+
+Test(conf, production_defaults_hold_wherever_it_was_said)
+{
+	const char *const env[]  = { "COOP_SERVER_PRODUCTION= yes ", NULL };
+	const char       *sets[] = { "server.production= yes" };
+	struct conf       c;
+
+	write_file("other.conf", "[server]\nproduction = yes\n");
+	write_file("coopd.conf", "[log]\nlevel = debug\n");
+	const struct conf_args cases[] = {
+		{ .file = "other.conf" },
+		{ .env = environment(env) },
+		{ .sets = sets, .set_count = COUNT_OF(sets) },
+	};
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		cr_assert(load(&c, &cases[i], ""));
+		cr_expect(c.server_production);
+		cr_expect_str_eq(c.server_data, "/var/lib/coopd");
+		cr_expect_str_eq(c.admin_socket, "/run/coopd/admin.sock");
+		cr_expect_eq(c.http_listen.count, 2);
+		cr_expect_str_eq(c.http_listen.words[1], "[::]:10001");
+		cr_expect_eq(c.log_level, CONF_LEVEL_info, "./coopd.conf was read in production");
+		conf_fini(&c);
+	}
+}
+
+Test(conf, production_in_the_file_can_be_taken_back)
+{
+	const char *sets[] = { "server.production=no" };
+	struct conf c;
+
+	write_file("coopd.conf", "[server]\nproduction = yes\n");
+	const struct conf_args args = { .sets = sets, .set_count = COUNT_OF(sets) };
+	cr_assert(load(&c, &args, ""));
+	cr_expect_not(c.server_production);
+	cr_expect_str_eq(c.server_data, "data");
+	conf_fini(&c);
+}
+
+Test(conf, a_named_file_must_be_there_and_readable)
+{
+	struct conf            c;
+	const struct conf_args missing  = { .file = "other.conf" };
+	const struct conf_args a_folder = { .file = "." };
+
+	cr_expect_not(load(&c, &missing, "other.conf: there is no such file\n"));
+	cr_expect_not(load(&c, &a_folder, ".: the file cannot be read: Is a directory\n"));
+}
+
+Test(conf, a_file_beyond_a_mebibyte_is_refused)
+{
+	struct conf            c;
+	const struct conf_args args = { 0 };
+
+	write_file("coopd.conf", "");
+	cr_assert_eq(truncate("coopd.conf", (1 << 20) + 1), 0);
+	cr_expect_not(load(&c, &args, "coopd.conf: the file has more than 1048576 bytes\n"));
+}
+
+Test(conf, the_level_has_a_second_name)
+{
+	const char *const env[]  = { "COOP_SERVER_LOG_LEVEL=warn", NULL };
+	const char *const both[] = { "COOP_LOG_LEVEL=warn", "COOP_SERVER_LOG_LEVEL=warn", NULL };
+	const char       *sets[] = { "server.log_level=error" };
+	struct conf       c      = load_text("[server]\nlog_level = debug\n");
+
+	cr_expect_eq(c.log_level, CONF_LEVEL_debug);
+	conf_fini(&c);
+	const struct conf_args by_env = { .env = environment(env) };
+	cr_assert(load(&c, &by_env, ""));
+	cr_expect_eq(c.log_level, CONF_LEVEL_warn);
+	conf_fini(&c);
+	const struct conf_args by_set = { .sets = sets, .set_count = 1 };
+	cr_assert(load(&c, &by_set, ""));
+	cr_expect_eq(c.log_level, CONF_LEVEL_error);
+	conf_fini(&c);
+
+	const struct conf_args twice = { .env = environment(both) };
+	cr_expect_not(load(&c, &twice,
+	                   "environment COOP_SERVER_LOG_LEVEL: log.level is set by another variable already; "
+	                   "keep one of the two\n"));
+	expect_refused("[log]\nlevel=info\n[server]\nlog_level = info\n",
+	               "text:4: log.level is set on line 2 already; keep one of the two\n");
+}
+
+Test(conf, all_problems_of_all_sources_are_reported)
+{
+	const char *const env[] = { "HOME=x", "COOP_HTTP_ENABLE=perhaps", "COOP_LIMITS_WS_CONNECTIONS=0", NULL };
+	const char *sets[] = { "log.level=loud", "tunnel.listn=x", "nonsense", "log.level", "=1", "ws_connections=1" };
+	struct conf c;
+
+	write_file("coopd.conf", "[http]\n"
+	                         "listen = localhost:1\n"
+	                         "trusted_proxy = ::1\n"
+	                         "enable = no\n"
+	                         "enable = no\n"
+	                         "[lmits]\n"
+	                         "ws_connections = 1\n"
+	                         "[limits]\n"
+	                         "tunnel_wait_ms = 2d\n");
+	const struct conf_args args = { .env = environment(env), .sets = sets, .set_count = COUNT_OF(sets) };
+	cr_expect_not(
+		load(&c, &args,
+	             "coopd.conf:2: http.listen: \"localhost:1\" does not begin with a numeric address; "
+	             "write 127.0.0.1:PORT, [::1]:PORT, or 0.0.0.0:PORT and [::]:PORT for every address\n"
+	             "coopd.conf:3: there is no setting http.trusted_proxy; the nearest is http.trusted_proxies\n"
+	             "coopd.conf:5: http.enable is set on line 4 already; keep one of the two\n"
+	             "coopd.conf:6: there is no section [lmits]; the nearest is [limits]\n"
+	             "coopd.conf:9: limits.tunnel_wait_ms: \"2d\" is out of range; allowed are 1000 to 86400000 ms\n"
+	             "environment COOP_HTTP_ENABLE: http.enable: \"perhaps\" is neither yes (true, on, 1) "
+	             "nor no (false, off, 0)\n"
+	             "environment COOP_LIMITS_WS_CONNECTIONS: limits.ws_connections: \"0\" is out of range; "
+	             "allowed are 1 to 100000 connections\n"
+	             "--set: log.level: \"loud\" is none of: error, warn, info, debug\n"
+	             "--set: there is no setting tunnel.listn; the nearest is tunnel.listen\n"
+	             "--set: \"nonsense\" is not written as section.name=value\n"
+	             "--set: \"log.level\" is not written as section.name=value\n"
+	             "--set: \"\" is not written as section.name=value\n"
+	             "--set: \"ws_connections\" is not written as section.name=value\n"));
+}
+
+Test(conf, an_unknown_name_is_told_the_nearest)
+{
+	const struct {
+		const char *text;
+		const char *report;
+	} cases[] = {
+		{ "[log]\nlevl = info", "text:2: there is no setting log.levl; the nearest is log.level\n" },
+		{ "[log]\nLevel = info", "text:2: there is no setting log.Level; the nearest is log.level\n" },
+		{ "[server]\nlog_lvl=info",
+		  "text:2: there is no setting server.log_lvl; the nearest is server.log_level\n" },
+		{ "[tunnel]\ntrusted_proxies = none",
+		  "text:2: there is no setting tunnel.trusted_proxies; the nearest is http.trusted_proxies\n" },
+		{ "[server]\nformat = text", "text:2: there is no setting server.format; the nearest is log.format\n" },
+		{ "[http]\nws_connection = 1",
+		  "text:2: there is no setting http.ws_connection; the nearest is limits.ws_connections\n" },
+		{ "[log]\n= info", "text:2: there is no setting log.; the nearest is log.level\n" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		expect_refused(cases[i].text, cases[i].report);
+}
+
+Test(conf, other_coop_variables_are_mentioned_and_do_no_harm)
+{
+	const char *const      env[] = { "COOP_TEST_CLOCK=x", "COOP_TUNNEL_LISTN=1",   "COOP", "COOPERATE=1",
+		                         "COOP_=1",           "COOP_LIMITS_WS_BACKLO", NULL };
+	struct conf            c;
+	const struct conf_args args = { .env = environment(env) };
+
+	cr_assert(load(&c, &args,
+	               "environment COOP_TUNNEL_LISTN: is no setting of coopd and changes nothing; "
+	               "the nearest is COOP_TUNNEL_LISTEN\n"
+	               "environment COOP_: is no setting of coopd and changes nothing; the nearest is COOP_TLS_KEY\n"
+	               "environment COOP_LIMITS_WS_BACKLO: is no setting of coopd and changes nothing; "
+	               "the nearest is COOP_LIMITS_WS_BACKLOG\n"));
+	conf_fini(&c);
+}
+
+Test(conf, what_does_not_go_together_is_refused)
+{
+	const struct {
+		const char *text;
+		const char *report;
+	} cases[] = {
+		{ "[tunnel]\ntls_listen = 0.0.0.0:1", "text:2: tunnel.tls_listen: needs tls.cert and tls.key\n" },
+		{ "[tls]\ncert = a", "text:2: tls.cert: a certificate needs its private key, tls.key\n" },
+		{ "[tls]\nkey = a", "text:2: tls.key: a private key needs its certificate, tls.cert\n" },
+		{ "[server]\ndata =", "text:2: server.data: must name a folder\n" },
+		{ "[limits]\ntunnel_wait_ms = 44s",
+		  "text:2: limits.tunnel_wait_alone_ms (45000) is above limits.tunnel_wait_ms (44000): "
+		  "a game without friends would outlive one with friends\n" },
+		{ "[limits]\ntunnel_burst = 4092",
+		  "text:2: limits.tunnel_to_friend_bytes (4093) is above limits.tunnel_burst (4092): "
+		  "the largest datagrams would never pass\n" },
+		{ "[limits]\ntunnel_burst = 1499\ntunnel_to_friend_bytes = 1499",
+		  "text:2: limits.tunnel_to_host_bytes (1500) is above limits.tunnel_burst (1499): "
+		  "the largest datagrams would never pass\n" },
+		{ "[limits]\nws_output_total = 1M\nws_backlog = 1048577",
+		  "text:3: limits.ws_backlog (1048577) is above limits.ws_output_total (1048576): "
+		  "one slow connection would use up what all share\n" },
+		{ "[limits]\nws_output_total = 1M\nws_control = 2M",
+		  "text:3: limits.ws_control (2097152) is above limits.ws_output_total (1048576): "
+		  "one slow connection would use up what all share\n" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		expect_refused(cases[i].text, cases[i].report);
+
+	struct conf c = load_text("[tls]\ncert = a\nkey = b\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
+	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n");
+	conf_fini(&c);
+}
+
+Test(conf, a_bad_value_is_not_blamed_for_its_company_too)
+{
+	expect_refused("[limits]\ntunnel_wait_ms = 1\ntunnel_wait_alone_ms = 301s\n",
+	               "text:2: limits.tunnel_wait_ms: \"1\" is out of range; allowed are 1000 to 86400000 ms\n");
+	expect_refused("[tls]\ncert = a\nkey = #\x01\nkey = \x01\n",
+	               "text:4: tls.key is set on line 3 already; keep one of the two\n"
+	               "text:4: tls.key: \"\\x01\" has a control character\n");
+}
+
+Test(conf, a_socket_path_fits_or_is_refused)
+{
+	char run[200];
+	char text[300];
+
+	/* 107 bytes in all: 96 and "/admin.sock" */
+	memset(run, 'r', sizeof(run));
+	(void)snprintf(text, sizeof(text), "[server]\nrun = %.96s\n", run);
+	struct conf c = load_text(text);
+	cr_expect_eq(strlen(c.admin_socket), 107);
+	conf_fini(&c);
+
+	char expected[400];
+	(void)snprintf(text, sizeof(text), "[server]\nrun = %.97s\n", run);
+	(void)snprintf(expected, sizeof(expected),
+	               "from server.run: admin.socket: \"%.97s/admin.sock\" has 108 bytes; "
+	               "the path of a unix socket has at most 107, choose a shorter server.run\n",
+	               run);
+	expect_refused(text, expected);
+}
+
+Test(conf, given_paths_are_not_derived)
+{
+	struct conf c = load_text("[server]\ndata = d\nrun = r\n[admin]\nsocket = s\n");
+
+	cr_expect_str_eq(c.server_run, "r");
+	cr_expect_str_eq(c.admin_socket, "s");
+	conf_fini(&c);
+	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n");
+	cr_expect_str_eq(c.server_run, "d/run");
+	cr_expect_str_eq(c.admin_socket, "d/run/admin.sock");
+	conf_fini(&c);
+}
+
+Test(conf, a_reload_takes_what_may_change_and_names_the_rest)
+{
+	struct report r;
+	struct conf   running = load_text("[log]\nlevel = info\n");
+	struct conf   fresh   = load_text("[log]\nlevel = debug\naddresses = full\nformat = json\n"
+	                                      "[http]\nlisten = 127.0.0.1:1\n[limits]\nws_connections = 5\n");
+
+	conf_reload(&running, &fresh, report_open(&r));
+	cr_expect_str_eq(report_text(&r), "text:4: log.format has changed and needs a restart\n"
+	                                  "text:6: http.listen has changed and needs a restart\n"
+	                                  "text:8: limits.ws_connections has changed and needs a restart\n");
+	report_free(&r);
+	cr_expect_eq(running.log_level, CONF_LEVEL_debug);
+	cr_expect_eq(running.log_addresses, CONF_SCALE_full);
+	cr_expect_eq(running.log_format, CONF_FORMAT_text);
+	cr_expect_str_eq(running.http_listen.words[0], "127.0.0.1:10001");
+	cr_expect_eq(running.limits.ws_connections, 16384);
+
+	conf_print(&running, report_open(&r));
+	cr_expect_not_null(strstr(report_text(&r), "level = debug  # text:2\n"));
+	cr_expect_not_null(strstr(report_text(&r), "format = text  # default\n"));
+	report_free(&r);
+	conf_fini(&fresh);
+	conf_fini(&running);
+}
+
+Test(conf, a_reload_of_the_same_says_nothing)
+{
+	struct report r;
+	struct conf   running = load_text("[limits]\nws_ping_ms = 20s\n");
+	struct conf   fresh   = load_text("[http]\nlisten =   127.0.0.1:10001\n");
+
+	conf_reload(&running, &fresh, report_open(&r));
+	cr_expect_str_eq(report_text(&r), "");
+	report_free(&r);
+	conf_fini(&fresh);
+	conf_fini(&running);
+}
