@@ -1,0 +1,148 @@
+/*
+ * The directory of players and their codes; the header explains the bitmap.
+ */
+#include "tunnel/code_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+static bool is_taken(const struct code_state *s, uint32_t index)
+{
+	return s->taken[index / 64] >> (index % 64) & 1;
+}
+
+static void set_taken(struct code_state *s, uint32_t index, bool taken)
+{
+	uint64_t bit = (uint64_t)1 << (index % 64);
+
+	assert(is_taken(s, index) != taken);
+	s->taken[index / 64] ^= bit;
+	if (taken) {
+		s->taken_in[index / CODE_BLOCK_CODES]++;
+		s->taken_count++;
+	} else {
+		s->taken_in[index / CODE_BLOCK_CODES]--;
+		s->taken_count--;
+	}
+}
+
+/* Codes that exist in a block: the last one is not full. */
+static uint32_t block_codes(uint32_t block)
+{
+	uint32_t left = CODE_COUNT - block * CODE_BLOCK_CODES;
+
+	return left < CODE_BLOCK_CODES ? left : CODE_BLOCK_CODES;
+}
+
+/* The index of the k-th free code, counted from 0; k is below code_free_count. */
+static uint32_t kth_free(const struct code_state *s, uint32_t k)
+{
+	uint32_t block = 0;
+
+	while (k >= block_codes(block) - s->taken_in[block]) {
+		k -= block_codes(block) - s->taken_in[block];
+		block++;
+		assert(block < CODE_BLOCKS);
+	}
+
+	uint32_t word = block * (CODE_BLOCK_CODES / 64);
+
+	for (;; word++) {
+		uint32_t clear = 64 - (uint32_t)__builtin_popcountll(s->taken[word]);
+
+		if (k < clear)
+			break;
+		k -= clear;
+	}
+
+	uint64_t open = ~s->taken[word];
+
+	while (k-- > 0)
+		open &= open - 1; /* drop the lowest free one */
+	return word * 64 + (uint32_t)__builtin_ctzll(open);
+}
+
+void code_init(struct code_state *s, uint64_t seed)
+{
+	memset(s, 0, sizeof(*s));
+	map_init(&s->by_id, TUNNEL_ID_BYTES, seed);
+	pool_init(&s->entries, sizeof(struct code_entry), CODE_COUNT);
+}
+
+void code_fini(struct code_state *s)
+{
+	map_fini(&s->by_id);
+	pool_fini(&s->entries);
+}
+
+struct code_entry *code_find(const struct code_state *s, const uint8_t *id)
+{
+	return map_get(&s->by_id, id);
+}
+
+static enum err add(struct code_entry **out, struct code_state *s, const uint8_t *digest, uint32_t code)
+{
+	struct code_entry *e = pool_take(&s->entries);
+
+	if (!e)
+		return ERR_NOMEM;
+
+	enum err put = map_put(&s->by_id, digest, e);
+
+	if (put != ERR_OK) {
+		pool_give(&s->entries, e);
+		return put;
+	}
+	memcpy(e->digest, digest, CODE_DIGEST_BYTES);
+	e->code = code;
+	set_taken(s, code - TUNNEL_CODE_MIN, true);
+	*out = e;
+	return ERR_OK;
+}
+
+enum err code_load(struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t code, bool joined)
+{
+	struct code_entry *e;
+
+	if (code < TUNNEL_CODE_MIN || code > TUNNEL_CODE_MAX)
+		return ERR_MALFORMED;
+	if (is_taken(s, code - TUNNEL_CODE_MIN))
+		return ERR_EXISTS;
+
+	enum err added = add(&e, s, digest, code);
+
+	if (added == ERR_OK)
+		e->joined = joined;
+	return added;
+}
+
+enum err code_draw(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
+                   uint32_t random)
+{
+	uint32_t free_count = code_free_count(s);
+
+	if (free_count == 0)
+		return ERR_NO_ROOM;
+
+	/* Scaling by the high half of a product spreads evenly enough: the error is under 900,000 in 2^32. */
+	uint32_t k = (uint32_t)((uint64_t)random * free_count >> 32);
+
+	enum err added = add(out, s, digest, TUNNEL_CODE_MIN + kth_free(s, k));
+
+	if (added == ERR_OK)
+		(*out)->pending = true;
+	return added;
+}
+
+void code_remove(struct code_state *s, struct code_entry *e, bool keep_code)
+{
+	map_remove(&s->by_id, e->digest);
+	if (!keep_code)
+		set_taken(s, e->code - TUNNEL_CODE_MIN, false);
+	pool_give(&s->entries, e);
+}
+
+uint32_t code_free_count(const struct code_state *s)
+{
+	return CODE_COUNT - s->taken_count;
+}

@@ -1,0 +1,40 @@
+/*
+ * What keeps one address from making players without end, from guessing codes, and an operator from not noticing that
+ * his proxy hides everybody's address: the tunnel's limits per address.
+ *
+ * Addresses come as keys: hashed ones where they are also kept in the database (new players), plain ones elsewhere.
+ */
+#ifndef TUNNEL_TUNNEL_GUARD_H
+#define TUNNEL_TUNNEL_GUARD_H
+
+#include "conf/limits.h"
+#include "net/addr.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tunnel_guard;
+
+struct tunnel_guard *tunnel_guard_new(const struct limits *limits);
+void                 tunnel_guard_free(struct tunnel_guard *g);
+
+/* May this (hashed) address make one more new player? Counts it when it may. */
+bool tunnel_guard_new_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t now_ms);
+
+/* One made before this start. */
+void tunnel_guard_note_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms);
+
+/* How long a JOIN of this address has to wait before it is looked up: 0, or limits.tunnel_join_delay_ms. */
+int64_t tunnel_guard_join_wait(struct tunnel_guard *g, const struct addr *client, int64_t now_ms);
+
+/* A JOIN that found no game. */
+void tunnel_guard_join_failed(struct tunnel_guard *g, const struct addr *client, int64_t now_ms);
+
+/*
+ * A player came, or went, whose address may not be his own because no forwarding field came with it. False when there are
+ * more of one address than limits.tunnel_lost_address_players: then no leave is to be reported for him.
+ */
+bool tunnel_guard_enter(struct tunnel_guard *g, const struct addr *client);
+void tunnel_guard_leave(struct tunnel_guard *g, const struct addr *client);
+
+#endif

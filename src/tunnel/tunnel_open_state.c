@@ -1,0 +1,172 @@
+/*
+ * Hosts: a code for a player, a game for a code, and the host's (next) connection.
+ */
+#include "tunnel/tunnel_game_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(TUNNEL_GONE_MAX + 2 * TUNNEL_FRIENDS_MAX + 4 < TUNNEL_ACTS_MAX, "a returning host fits");
+
+/* The host is (again) here: what he missed, then who plays. */
+static void welcome_host(struct tunnel_game *g, struct tunnel_conn *c, struct tunnel_msg opened, int64_t now_ms,
+                         struct tunnel_acts *acts)
+{
+	if (g->host)
+		tunnel_act_close(acts, g->host, M_TUNNEL_CLOSED_REPLACED);
+	g->host     = c;
+	c->role     = TUNNEL_HOST;
+	c->game     = g;
+	c->heard_ms = now_ms;
+
+	tunnel_act_send(acts, c, opened);
+	for (size_t i = 0; i < g->gone_count; i++)
+		tunnel_act_send(acts, c, (struct tunnel_msg){ .op = TUNNEL_FRIEND_GONE, .number = g->gone[i] });
+	g->gone_count = 0;
+	for (size_t i = 0; i < g->friend_count; i++)
+		if (!g->friends[i]->pending)
+			tunnel_tell_friend_is(g, g->friends[i], acts);
+	for (size_t i = 0; i < g->friend_count; i++)
+		tunnel_tell_paths(g, g->friends[i], acts);
+}
+
+/* Opening, protocol 2 */
+
+static void open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
+                       int64_t wall_ms, struct tunnel_acts *acts)
+{
+	struct tunnel_game *g = tunnel_find_game(s, entry->code);
+
+	if (!g) {
+		if (tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address)
+			g = tunnel_game_add(s, entry->code, 2, c->addr, now_ms);
+		if (!g) {
+			tunnel_act_fault(acts, c, ERR_NO_ROOM);
+			return;
+		}
+		g->entry   = entry;
+		g->made_ms = wall_ms;
+	}
+
+	struct tunnel_msg opened = { .op = TUNNEL_HOST_OPENED, .version = 2, .code = entry->code };
+
+	memcpy(opened.id, entry->digest, sizeof(opened.id));
+	c->entry = NULL;
+	welcome_host(g, c, opened, now_ms, acts);
+}
+
+void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct tunnel_open *open,
+                    struct tunnel_acts *acts)
+{
+	struct code_entry *entry = code_find(&s->codes, open->digest);
+
+	if (!entry) {
+		enum err drawn =
+			open->may_be_new ? code_draw(&entry, &s->codes, open->digest, open->random) : ERR_NO_ROOM;
+
+		if (drawn != ERR_OK) {
+			tunnel_act_fault(acts, c, ERR_NO_ROOM);
+			return;
+		}
+		tunnel_act_player(acts, TUNNEL_ACT_KEEP_PLAYER, entry);
+	} else if (memcmp(entry->digest, open->digest, CODE_DIGEST_BYTES) != 0) {
+		/* Another key whose digest begins like a known player's: somebody searched for it. */
+		tunnel_act_fault(acts, c, ERR_NO_ROOM);
+		return;
+	}
+	if (entry->pending) {
+		if (entry->waiting)
+			tunnel_act_close(acts, entry->waiting, M_TUNNEL_CLOSED_REPLACED);
+		entry->waiting = c;
+		c->role        = TUNNEL_OPENING;
+		c->entry       = entry;
+		return;
+	}
+	tunnel_act_player(acts, TUNNEL_ACT_TOUCH_PLAYER, entry);
+	open_known(s, c, entry, open->now_ms, open->wall_ms, acts);
+}
+
+void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err result, int64_t now_ms, int64_t wall_ms,
+                           struct tunnel_acts *acts)
+{
+	struct code_entry *entry = code_find(&s->codes, id);
+
+	if (!entry || !entry->pending)
+		return;
+
+	struct tunnel_conn *c = entry->waiting;
+
+	entry->pending = false;
+	entry->waiting = NULL;
+	if (result != ERR_OK) {
+		/* After a failed commit nobody knows whether the row is there: its code is not given to another. */
+		code_remove(&s->codes, entry, result != ERR_BUSY);
+		if (c)
+			tunnel_act_fault(acts, c, result);
+		return;
+	}
+	if (c)
+		open_known(s, c, entry, now_ms, wall_ms, acts);
+}
+
+/* Opening, protocol 1 */
+
+const uint8_t *tunnel_v1_secret(const struct tunnel_state *s, uint32_t code)
+{
+	const struct tunnel_game *g = tunnel_find_game(s, code);
+
+	return g && g->version == 1 ? g->secret : NULL;
+}
+
+static uint32_t free_v1_code(const struct tunnel_state *s, uint32_t wanted)
+{
+	if (wanted >= TUNNEL_CODE_V1_MIN && wanted <= TUNNEL_CODE_V1_MAX && !tunnel_find_game(s, wanted))
+		return wanted;
+	for (uint32_t code = TUNNEL_CODE_V1_MIN; code <= TUNNEL_CODE_V1_MAX; code++)
+		if (!tunnel_find_game(s, code))
+			return code;
+	return 0;
+}
+
+void tunnel_on_open_v1(struct tunnel_state *s, struct tunnel_conn *c, const struct tunnel_open_v1 *open,
+                       struct tunnel_acts *acts)
+{
+	struct tunnel_game *g      = open->matches ? tunnel_find_game(s, open->old_code) : NULL;
+	const uint8_t      *secret = open->old_secret;
+
+	/* Unlike protocol 2, a connection that still seems alive is not taken over. */
+	if (!g || g->host) {
+		uint32_t code = free_v1_code(s, open->old_code);
+
+		g = NULL;
+		if (code != 0 && tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address)
+			g = tunnel_game_add(s, code, 1, c->addr, open->now_ms);
+		if (!g) {
+			tunnel_act_fault(acts, c, ERR_NO_ROOM);
+			return;
+		}
+		g->made_ms = open->wall_ms;
+		memcpy(g->secret, open->new_digest, sizeof(g->secret));
+		secret = open->new_secret;
+	}
+
+	struct tunnel_msg opened = { .op = TUNNEL_HOST_OPENED, .version = 1, .code = g->code };
+
+	memcpy(opened.secret, secret, sizeof(opened.secret));
+	welcome_host(g, c, opened, open->now_ms, acts);
+}
+
+void tunnel_on_players_removed(struct tunnel_state *s, const uint8_t *digests, size_t count, struct tunnel_acts *acts)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct code_entry *entry = code_find(&s->codes, digests + i * CODE_DIGEST_BYTES);
+
+		if (!entry || entry->pending)
+			continue;
+		/* Came back while the sweep was under way: his row is written again. */
+		if (!tunnel_find_game(s, entry->code))
+			code_remove(&s->codes, entry, false);
+		else if (acts->count < TUNNEL_ACTS_MAX)
+			tunnel_act_player(acts, TUNNEL_ACT_TOUCH_PLAYER, entry);
+	}
+}

@@ -1,0 +1,94 @@
+/*
+ * Where a datagram goes, and whether the budget of its game lets it pass.
+ *
+ * A game has a budget of bytes per direction, shared by its friends. While it is more than half full anybody may use it.
+ * Below that each friend may only use his equal share of what flows in, so that one who sends without end leaves the
+ * others theirs. A datagram counts 64 bytes at least: small ones cost the server as much.
+ */
+#include "tunnel/tunnel_state.h"
+
+#define DATAGRAM_BYTES_MIN 64
+#define REFILL_MS_MAX      10000 /* longer is as good as full, and the product stays small */
+
+static void refill(struct tunnel_budget *b, int64_t rate, int64_t burst, int64_t now_ms)
+{
+	int64_t elapsed_ms = now_ms - b->at_ms;
+
+	if (elapsed_ms > 0) {
+		if (elapsed_ms > REFILL_MS_MAX)
+			elapsed_ms = REFILL_MS_MAX;
+		b->bytes += rate * elapsed_ms / 1000;
+		b->at_ms = now_ms;
+	}
+	if (b->bytes > burst)
+		b->bytes = burst;
+}
+
+/* Takes the datagram's bytes from the budget: 0, or what to count when they are not there. */
+static enum metric spend(const struct limits *l, struct tunnel_friend *f, enum tunnel_way way, size_t len,
+                         int64_t now_ms)
+{
+	struct tunnel_budget *all   = &f->game->budget[way];
+	struct tunnel_budget *share = &f->share[way];
+	int64_t               cost  = len < DATAGRAM_BYTES_MIN ? DATAGRAM_BYTES_MIN : (int64_t)len;
+
+	refill(all, l->tunnel_rate, l->tunnel_burst, now_ms);
+	if (all->bytes < cost)
+		return M_TUNNEL_DROPPED_BUDGET;
+	if (all->bytes - cost < l->tunnel_burst / 2) {
+		int64_t friends = f->game->friend_count;
+
+		refill(share, l->tunnel_rate / friends, l->tunnel_burst / 2 / friends, now_ms);
+		if (share->bytes < cost)
+			return M_TUNNEL_DROPPED_SHARE;
+		share->bytes -= cost;
+	}
+	all->bytes -= cost;
+	return 0;
+}
+
+static struct tunnel_route drop(enum metric why)
+{
+	return (struct tunnel_route){ .why = why };
+}
+
+struct tunnel_route tunnel_route_up(struct tunnel_state *s, struct tunnel_conn *c, size_t len, int64_t now_ms)
+{
+	struct tunnel_friend *f = c->friend;
+
+	if (c->role != TUNNEL_FRIEND)
+		return drop(M_TUNNEL_IGNORED);
+	if ((int64_t)len > s->limits->tunnel_to_host_bytes)
+		return drop(M_TUNNEL_DROPPED_SIZE);
+	if (!f->game->host)
+		return drop(M_TUNNEL_DROPPED_AWAY);
+
+	enum metric over = spend(s->limits, f, TUNNEL_UP, len, now_ms);
+
+	return over ? drop(over) : (struct tunnel_route){ .to = f->game->host, .number = f->number };
+}
+
+struct tunnel_route tunnel_route_down(struct tunnel_state *s, struct tunnel_conn *c, uint16_t number, size_t len,
+                                      int64_t now_ms)
+{
+	struct tunnel_friend *f = NULL;
+
+	if (c->role != TUNNEL_HOST)
+		return drop(M_TUNNEL_IGNORED);
+	for (size_t i = 0; i < c->game->friend_count && !f; i++)
+		if (c->game->friends[i]->number == number)
+			f = c->game->friends[i];
+	if (!f)
+		return drop(M_TUNNEL_DROPPED_UNKNOWN);
+	if ((int64_t)len > s->limits->tunnel_to_friend_bytes)
+		return drop(M_TUNNEL_DROPPED_SIZE);
+
+	enum metric over = spend(s->limits, f, TUNNEL_DOWN, len, now_ms);
+
+	if (over)
+		return drop(over);
+	/* A friend in his grace period uses the budget all the same. */
+	if (!f->conn || f->pending)
+		return drop(M_TUNNEL_DROPPED_AWAY);
+	return (struct tunnel_route){ .to = f->conn, .number = number };
+}
