@@ -1,0 +1,235 @@
+/*
+ * coopd: the command line.
+ */
+#include "base/base_version.h"
+#include "base/err.h"
+#include "base/version.h"
+#include "conf/conf.h"
+#include "crypt/crypt_version.h"
+#include "net/net_version.h"
+#include "os/clock.h"
+#include "server.h"
+#include "store/store_version.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char help[] =
+	"coopd lets players host co-op games at home: it carries their game datagrams, so that friends join from "
+        "anywhere\n"
+	"without opening ports, and keeps their codes over restarts.\n"
+	"\n"
+	"  coopd [OPTION...]            serve until SIGTERM or Ctrl-C; SIGHUP reads the configuration again\n"
+	"\n"
+	"  --config FILE                read FILE instead of ./coopd.conf (in production /etc/coopd/coopd.conf)\n"
+	"  --data DIR                   keep everything below DIR (the same as --set server.data=DIR)\n"
+	"  --set SECTION.KEY=VALUE      one setting, stronger than file and environment; as often as wanted\n"
+	"\n"
+	"  --check-config               say every problem of the configuration, with file and line; exit 1 if there is "
+        "any\n"
+	"  --print-config               all settings, their values and where each came from\n"
+	"  --sample-config              a commented configuration file with every setting\n"
+	"  --settings-reference         the settings as a table (Markdown); likewise --limits-reference,\n"
+	"  --errors-reference           and the errors\n"
+	"  --version                    versions of coopd and its libraries\n"
+	"  --help                       this\n"
+	"\n"
+	"The environment counts too: COOP_SECTION_KEY=VALUE. Without any setting coopd listens on 127.0.0.1 only and "
+        "keeps\n"
+	"its files in ./data.\n";
+
+enum {
+	OPT_CONFIG = 256,
+	OPT_DATA,
+	OPT_SET,
+	OPT_CHECK,
+	OPT_PRINT,
+	OPT_SAMPLE,
+	OPT_SETTINGS,
+	OPT_LIMITS,
+	OPT_ERRORS,
+	OPT_VERSION,
+	OPT_HELP
+};
+
+static const struct option options[] = {
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "data", required_argument, NULL, OPT_DATA },
+	{ "set", required_argument, NULL, OPT_SET },
+	{ "check-config", no_argument, NULL, OPT_CHECK },
+	{ "print-config", no_argument, NULL, OPT_PRINT },
+	{ "sample-config", no_argument, NULL, OPT_SAMPLE },
+	{ "settings-reference", no_argument, NULL, OPT_SETTINGS },
+	{ "limits-reference", no_argument, NULL, OPT_LIMITS },
+	{ "errors-reference", no_argument, NULL, OPT_ERRORS },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ 0 },
+};
+
+static void print_errors(FILE *out)
+{
+	fputs("| code | HTTP | tunnel FAULT | what it means |\n| --- | --- | --- | --- |\n", out);
+	for (int e = ERR_OK + 1; e < ERR_COUNT; e++) {
+		int  fault    = err_tunnel((enum err)e);
+		char text[12] = "";
+
+		if (fault != 0)
+			snprintf(text, sizeof(text), "%d", fault);
+		fprintf(out, "| `%s` | %d | %s | %s |\n", err_rest((enum err)e), err_http((enum err)e), text,
+		        err_people((enum err)e));
+	}
+}
+
+static void print_versions(FILE *out)
+{
+	fprintf(out, "coopd %s\n", COOPD_VERSION);
+	base_print_versions(out);
+	crypt_print_versions(out);
+	net_print_versions(out);
+	store_print_versions(out);
+}
+
+/* What only prints; true when that was asked for. */
+static bool print_instead(int option)
+{
+	switch (option) {
+	case OPT_SAMPLE:
+		conf_print_sample(stdout);
+		return true;
+	case OPT_SETTINGS:
+		conf_print_settings_reference(stdout);
+		return true;
+	case OPT_LIMITS:
+		conf_print_limits_reference(stdout);
+		return true;
+	case OPT_ERRORS:
+		print_errors(stdout);
+		return true;
+	case OPT_VERSION:
+		print_versions(stdout);
+		return true;
+	case OPT_HELP:
+		fputs(help, stdout);
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define SETS_MAX 64
+
+struct command {
+	struct conf_args args;
+	const char      *sets[SETS_MAX];
+	char            *owned[SETS_MAX]; /* the same, for free() */
+	bool             check, print;
+};
+
+/* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit. */
+static bool add_set(struct command *cmd, const char *prefix, const char *value)
+{
+	size_t n = cmd->args.set_count;
+
+	if (n == SETS_MAX || asprintf(&cmd->owned[n], "%s%s", prefix, value) < 0)
+		return false;
+	cmd->sets[n]        = cmd->owned[n];
+	cmd->args.sets      = cmd->sets;
+	cmd->args.set_count = n + 1;
+	return true;
+}
+
+/* Reads the command line; -1 to go on, else the exit status. */
+static int parse(struct command *cmd, int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		bool ok = true;
+
+		if (print_instead(option))
+			return fflush(stdout) == 0 ? 0 : 1;
+		switch (option) {
+		case OPT_CONFIG:
+			cmd->args.file = optarg;
+			break;
+		case OPT_DATA:
+			ok = add_set(cmd, "server.data=", optarg);
+			break;
+		case OPT_SET:
+			ok = add_set(cmd, "", optarg);
+			break;
+		case OPT_CHECK:
+			cmd->check = true;
+			break;
+		case OPT_PRINT:
+			cmd->print = true;
+			break;
+		default:
+			fputs("coopd --help lists the options.\n", stderr);
+			return 2;
+		}
+		if (!ok) {
+			fprintf(stderr, "coopd: more than %d settings on the command line; put them into a file.\n",
+			        SETS_MAX);
+			return 1;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "coopd: \"%s\" is not an option; coopd --help lists them.\n", argv[optind]);
+		return 2;
+	}
+	return -1;
+}
+
+static int run(struct command *cmd)
+{
+	struct conf conf;
+
+	if (conf_load(&conf, &cmd->args, stderr) != ERR_OK)
+		return 1;
+
+	int status = 0;
+
+	if (cmd->print)
+		conf_print(&conf, stdout);
+	else if (cmd->check)
+		puts("The configuration is good.");
+	else
+		status = server_run(&conf, &cmd->args);
+	conf_fini(&conf);
+	return status;
+}
+
+/* A closed standard stream would become the number of a socket, and the log would go to a player. */
+static bool open_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	return fd >= 0 && close(fd) == 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct command cmd = { .args = { .env = environ } };
+
+	if (!open_standard_streams())
+		return 1;
+	clock_init();
+
+	int status = parse(&cmd, argc, argv);
+
+	if (status < 0)
+		status = run(&cmd);
+	for (size_t i = 0; i < cmd.args.set_count; i++)
+		free(cmd.owned[i]);
+	return status;
+}

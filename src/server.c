@@ -1,0 +1,298 @@
+/*
+ * What runs in this process, in the order it is built:
+ *
+ *	log, store (lock, database), loop, tunnel, WebSocket listeners, HTTP front, admin socket
+ *
+ * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
+ * new) is done before the first client is let in.
+ */
+#include "server.h"
+
+#include "admin/admin_serve.h"
+#include "base/auto.h"
+#include "base/metric.h"
+#include "base/version.h"
+#include "crypt/hash.h"
+#include "health/health_serve.h"
+#include "net/http.h"
+#include "net/listen.h"
+#include "net/loop.h"
+#include "net/ws.h"
+#include "os/clock.h"
+#include "os/log.h"
+#include "server_reload.h"
+#include "store/store.h"
+#include "tunnel/tunnel_serve.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LISTENERS_MAX 16
+
+/* Bound sockets that nobody owns yet. */
+struct listeners {
+	int         fds[LISTENERS_MAX];
+	struct addr bound[LISTENERS_MAX];
+	size_t      count;
+};
+
+struct server {
+	struct conf        *conf;
+	struct store       *store;
+	struct loop        *loop;
+	struct tunnel      *tunnel;
+	struct ws          *ws;
+	struct health       health;
+	struct http_server *http;
+	struct admin       *admin;
+	struct reload      *reload;
+	struct listeners    tunnel_plain, tunnel_tls, http_plain;
+	int                 admin_fd;
+};
+
+static bool bind_all(struct listeners *out, const struct conf_list *words)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		if (out->count == LISTENERS_MAX) {
+			fprintf(stderr, "coopd: more than %d addresses for one listener.\n", LISTENERS_MAX);
+			return false;
+		}
+		if (listen_tcp(&out->fds[out->count], &out->bound[out->count], words->words[i], stderr) != ERR_OK)
+			return false;
+		out->count++;
+	}
+	return true;
+}
+
+static void close_all(struct listeners *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		close(l->fds[i]);
+	l->count = 0;
+}
+
+static void announce(const char *part, const struct listeners *l)
+{
+	char text[ADDR_TEXT_BYTES];
+
+	for (size_t i = 0; i < l->count; i++) {
+		addr_text_port(text, &l->bound[i]);
+		log_info("server", 0, "listens", "part=%s address=%s", part, text);
+	}
+}
+
+static bool bind_listeners(struct server *s)
+{
+	const struct conf *c = s->conf;
+
+	s->admin_fd = -1;
+	if (c->tunnel_enable &&
+	    (!bind_all(&s->tunnel_plain, &c->tunnel_listen) || !bind_all(&s->tunnel_tls, &c->tunnel_tls_listen)))
+		return false;
+	if (c->http_enable && !bind_all(&s->http_plain, &c->http_listen))
+		return false;
+	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
+}
+
+/* Everything up to the point where clients could come in. */
+static bool build(struct server *s)
+{
+	if (crypt_init() != ERR_OK) {
+		fputs("coopd: libsodium does not start.\n", stderr);
+		return false;
+	}
+	if (store_open(&s->store, s->conf, stderr) != ERR_OK)
+		return false;
+	s->loop = loop_new();
+	if (!s->loop) {
+		fputs("coopd: the event loop does not start; is the machine out of memory or file descriptors?\n",
+		      stderr);
+		return false;
+	}
+	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
+	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
+		return false;
+	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
+	health_init(&s->health, s->store);
+	return bind_listeners(s);
+}
+
+static bool listen_ws(struct server *s, struct listeners *l, bool tls)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		int fd = l->fds[i];
+
+		l->fds[i] = -1; /* ws owns it now */
+		if (ws_listen(s->ws, fd, tls) != ERR_OK)
+			return false;
+	}
+	l->count = 0;
+	return true;
+}
+
+static bool start_http(struct server *s)
+{
+	struct http_config cfg = { .name            = "http",
+		                   .routes          = health_routes,
+		                   .part            = &s->health,
+		                   .connections_max = s->conf->limits.http_connections,
+		                   .per_address_max = s->conf->limits.http_per_address };
+
+	if (s->http_plain.count == 0)
+		return true;
+
+	enum err started = http_start(&s->http, &cfg, s->conf, s->http_plain.fds, s->http_plain.count);
+
+	s->http_plain.count = 0;
+	return started == ERR_OK;
+}
+
+static bool start_admin(struct server *s)
+{
+	if (s->admin_fd < 0)
+		return true;
+
+	enum err started = admin_start(&s->admin, s->conf, s->admin_fd);
+
+	s->admin_fd = -1;
+	return started == ERR_OK;
+}
+
+static bool start(struct server *s)
+{
+	if (store_start(s->store) != ERR_OK)
+		return false;
+	tunnel_start(s->tunnel);
+	announce("tunnel", &s->tunnel_plain);
+	announce("tunnel-tls", &s->tunnel_tls);
+	announce("http", &s->http_plain);
+	if (s->admin_fd >= 0)
+		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
+	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) && start_http(s) &&
+	       start_admin(s);
+}
+
+/* Signals */
+
+static void on_all_closed(void *arg)
+{
+	struct server *s = arg;
+
+	loop_stop(s->loop);
+}
+
+static void on_stop(void *arg)
+{
+	struct server *s = arg;
+
+	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
+	health_set(&s->health, HEALTH_DRAINING);
+	ws_stop(s->ws, on_all_closed, s);
+}
+
+static void on_reload(void *arg)
+{
+	struct server *s = arg;
+
+	reload_begin(s->reload);
+}
+
+#ifdef COOP_TEST_CLOCK
+static void on_poke(void *arg)
+{
+	struct server *s = arg;
+
+	loop_poke(s->loop);
+	store_poke(s->store);
+	if (s->http)
+		http_poke(s->http);
+	if (s->admin)
+		admin_poke(s->admin);
+}
+#endif
+
+static bool take_signals(struct server *s, const struct conf_args *args)
+{
+	s->reload = reload_new(s->loop, s->ws, s->conf, args);
+	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
+	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
+	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
+		return false;
+#ifdef COOP_TEST_CLOCK
+	return loop_on_signal(s->loop, SIGUSR2, on_poke, s) == ERR_OK;
+#else
+	return true;
+#endif
+}
+
+static void greet(const struct server *s)
+{
+	metric_set(M_UP, 1);
+	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
+	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
+	if (s->conf->server_production || !isatty(STDOUT_FILENO))
+		return;
+	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
+	       "  - point a mod at ws://127.0.0.1:64190, or put a proxy with TLS before it (see README.md)\n"
+	       "  - see how it is:         curl http://127.0.0.1:10001/healthz\n"
+	       "  - see its figures:       curl --unix-socket %s http://localhost/metrics\n"
+	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
+	       "  - stop it:               Ctrl-C\n\n",
+	       s->conf->admin_socket, s->conf->server_data);
+	fflush(stdout);
+}
+
+/* In reverse; each part copes with not having been built. */
+static void take_down(struct server *s)
+{
+	if (s->admin)
+		admin_stop(s->admin);
+	if (s->http)
+		http_stop(s->http);
+	if (s->reload)
+		reload_free(s->reload);
+	if (s->store)
+		store_stop(s->store);
+	if (s->loop)
+		loop_drain(s->loop);
+	if (s->ws)
+		ws_free(s->ws);
+	if (s->tunnel)
+		tunnel_free(s->tunnel);
+	if (s->loop)
+		loop_free(s->loop);
+	close_all(&s->tunnel_plain);
+	close_all(&s->tunnel_tls);
+	close_all(&s->http_plain);
+	if (s->admin_fd > 0)
+		close(s->admin_fd);
+}
+
+int server_run(struct conf *conf, const struct conf_args *args)
+{
+	struct server s = { .conf = conf };
+
+	signal(SIGPIPE, SIG_IGN);
+	listen_raise_files();
+	addr_log_whole(conf->log_addresses == CONF_SCALE_full);
+
+	bool ok = build(&s);
+
+	if (ok) {
+		log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
+		ok = take_signals(&s, args) && start(&s);
+		if (ok) {
+			health_set(&s.health, HEALTH_READY);
+			greet(&s);
+			loop_run(s.loop);
+		} else {
+			log_error("server", 0, "does-not-start", "see the lines above");
+		}
+	}
+	take_down(&s);
+	if (ok)
+		log_info("server", 0, "stopped", "everything kept is committed");
+	log_stop();
+	return ok ? 0 : 1;
+}
