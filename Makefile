@@ -86,9 +86,13 @@ MIGRATIONS := $(sort $(wildcard migrations/*.sql))
 GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h
 GEN_C      := $(GEN_H:.h=.c)
 
-# Support code lies beside the tests that share it: the fake clients, the scenario player.
+# Support code lies beside the tests that share it.  A fake is a library that a test puts before the C library of a
+# program it starts; a probe is such a program, which is less than the whole server.
 TEST_SRC  := $(sort $(wildcard tests/*_test.c tests/*/*_test.c tests/*/*/*_test.c) \
-	       $(wildcard tests/support/*.c tests/fake/*.c tests/scenario/*.c))
+	       $(wildcard tests/support/*.c tests/scenario/*.c))
+FAKES     := $(patsubst tests/fake/%.c,$(BUILD)/test/%.so,$(wildcard tests/fake/*.c))
+PROBE_SRC := $(wildcard tests/*/*_probe.c)
+PROBES    := $(addprefix $(BUILD)/test/,$(notdir $(PROBE_SRC:.c=)))
 FUZZ_SRC  := $(wildcard tests/fuzz/*_fuzz.c)
 FUZZ_HELP := $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
@@ -159,7 +163,7 @@ endef
 define link
 $(call say,LINK,$@)
 mkdir -p $(@D)
-$(1) -o $@ $(filter %.o %.a,$^) $(2)
+$(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(2)
 endef
 
 define archive
@@ -236,6 +240,13 @@ $(BUILD)/test/libcoopd.a: $(call objects,test) $(BUILD)/plain/sources
 	$(archive)
 $(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/sources
 	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(shell pkg-config --libs criterion))
+$(FAKES): $(BUILD)/test/%.so: tests/fake/%.c $(BUILD)/test/flags
+	$(call say,CC,$@)
+	mkdir -p $(@D)
+	$(CC) $(BASE) $(WARN) -iquote tests -O1 -fPIC -shared -MMD -MP -o $@ $< -ldl
+$(foreach probe,$(PROBE_SRC),$(eval $(BUILD)/test/$(notdir $(probe:.c=)): $(probe:tests/%.c=$(BUILD)/test/obj/%.o)))
+$(PROBES): $(BUILD)/test/libcoopd.a
+	$(call link,$(CC) $(TEST_LINK),$(LIBS))
 $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/obj/fuzz/replay.o \
 		$(FUZZ_HELP:tests/%.c=$(BUILD)/test/obj/%.o) $(BUILD)/test/libcoopd.a
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
@@ -245,7 +256,7 @@ TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) C
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.
-test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/tests $(REPLAYS)
+test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
 	logs=$(abspath $(BUILD)/test/sanitizer)
 	rm -rf "$$logs"
 	mkdir -p "$$logs"

@@ -49,6 +49,7 @@ struct server {
 	struct reload      *reload;
 	struct listeners    tunnel_plain, tunnel_tls, http_plain;
 	int                 admin_fd;
+	bool                stopping;
 };
 
 static bool bind_all(struct listeners *out, const struct conf_list *words)
@@ -186,8 +187,14 @@ static void on_stop(void *arg)
 {
 	struct server *s = arg;
 
+	if (s->stopping) { /* somebody is impatient: clients get no close, what is kept is committed all the same */
+		loop_stop(s->loop);
+		return;
+	}
+	s->stopping = true;
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
+	tunnel_stop(s->tunnel);
 	ws_stop(s->ws, on_all_closed, s);
 }
 

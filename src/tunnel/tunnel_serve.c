@@ -620,10 +620,15 @@ void tunnel_start(struct tunnel *t)
 	timer_set(t->loop, &t->sweep, now_ms + SWEEP_FIRST_MS);
 }
 
-void tunnel_free(struct tunnel *t)
+void tunnel_stop(struct tunnel *t)
 {
 	timer_clear(&t->check);
 	timer_clear(&t->sweep);
+}
+
+void tunnel_free(struct tunnel *t)
+{
+	tunnel_stop(t);
 	tunnel_keep_free(t->keep);
 	tunnel_guard_free(t->guard);
 	tunnel_state_fini(&t->state);

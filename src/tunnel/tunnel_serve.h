@@ -31,6 +31,12 @@ const struct ws_handler *tunnel_handler(struct tunnel *t);
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);
 
+/*
+ * Before the connections are closed for a stop: ends the periodic checks, so that friends who go because of it do not end
+ * the game that a restart is to bring back.
+ */
+void tunnel_stop(struct tunnel *t);
+
 /* After the store has stopped, the loop has run what was posted, and every connection is gone. */
 void tunnel_free(struct tunnel *t);
 
