@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char help[] =
 	"coopd lets players host co-op games at home: it carries their game datagrams, so that friends join from "
         "anywhere\n"

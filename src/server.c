@@ -235,18 +235,22 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 
 static void greet(const struct server *s)
 {
+	char tunnel[ADDR_TEXT_BYTES] = "-", http[ADDR_TEXT_BYTES] = "-";
+
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
 	if (s->conf->server_production || !isatty(STDOUT_FILENO))
 		return;
+	addr_text_port(tunnel, &s->tunnel_plain.bound[0]);
+	addr_text_port(http, &s->http_plain.bound[0]);
 	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
-	       "  - point a mod at ws://127.0.0.1:64190, or put a proxy with TLS before it (see README.md)\n"
-	       "  - see how it is:         curl http://127.0.0.1:10001/healthz\n"
-	       "  - see its figures:       curl --unix-socket %s http://localhost/metrics\n"
+	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
+	       "  - see how it is:          curl http://%s/healthz\n"
+	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
 	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
-	       "  - stop it:               Ctrl-C\n\n",
-	       s->conf->admin_socket, s->conf->server_data);
+	       "  - stop it:                Ctrl-C\n\n",
+	       tunnel, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
 }
 
@@ -284,10 +288,11 @@ int server_run(struct conf *conf, const struct conf_args *args)
 	listen_raise_files();
 	addr_log_whole(conf->log_addresses == CONF_SCALE_full);
 
+	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
+
 	bool ok = build(&s);
 
 	if (ok) {
-		log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 		ok = take_signals(&s, args) && start(&s);
 		if (ok) {
 			health_set(&s.health, HEALTH_READY);

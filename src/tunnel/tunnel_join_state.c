@@ -124,7 +124,6 @@ void tunnel_on_join(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 	if (join->token)
 		memcpy(f->token, join->token, sizeof(f->token));
 	f->pending = true;
-	g->kept    = true;
 	seat(f, c, join->now_ms);
 	mark_joined(g->entry, acts);
 

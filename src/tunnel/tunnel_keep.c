@@ -191,6 +191,21 @@ static struct friend_row friend_row_of(const struct tunnel_friend *f)
 	return row;
 }
 
+static enum err run_game(struct job *job, struct db *db)
+{
+	return game_put(db, &CONTAINER(job, struct keep_job, job)->game);
+}
+
+void tunnel_keep_game(struct tunnel_keep *k, const struct tunnel_game *g)
+{
+	struct keep_job *j = new_job(k, SURFACE_TUNNEL, run_game, done_quietly);
+
+	if (!j)
+		return;
+	j->game = game_row_of(g);
+	submit_lazy(j);
+}
+
 static enum err run_friend(struct job *job, struct db *db)
 {
 	struct keep_job *j   = CONTAINER(job, struct keep_job, job);

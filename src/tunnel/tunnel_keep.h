@@ -36,6 +36,7 @@ enum err tunnel_keep_friend(struct tunnel_keep *k, const struct tunnel_friend *f
 
 /* Lazy; what is refused is lost, which costs a restart in the middle of a game at most. */
 void tunnel_keep_touch(struct tunnel_keep *k, const struct code_entry *e);
+void tunnel_keep_game(struct tunnel_keep *k, const struct tunnel_game *g);
 void tunnel_keep_forget_friend(struct tunnel_keep *k, uint32_t code, uint16_t number);
 void tunnel_keep_forget_game(struct tunnel_keep *k, uint32_t code);
 

@@ -44,8 +44,9 @@ static void open_known(struct tunnel_state *s, struct tunnel_conn *c, struct cod
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);
 			return;
 		}
-		g->entry   = entry;
-		g->made_ms = wall_ms;
+		g->entry                                     = entry;
+		g->made_ms                                   = wall_ms;
+		tunnel_act(acts, TUNNEL_ACT_KEEP_GAME)->game = g;
 	}
 
 	struct tunnel_msg opened = { .op = TUNNEL_HOST_OPENED, .version = 2, .code = entry->code };
@@ -147,7 +148,8 @@ void tunnel_on_open_v1(struct tunnel_state *s, struct tunnel_conn *c, const stru
 		}
 		g->made_ms = open->wall_ms;
 		memcpy(g->secret, open->new_digest, sizeof(g->secret));
-		secret = open->new_secret;
+		tunnel_act(acts, TUNNEL_ACT_KEEP_GAME)->game = g;
+		secret                                       = open->new_secret;
 	}
 
 	struct tunnel_msg opened = { .op = TUNNEL_HOST_OPENED, .version = 1, .code = g->code };

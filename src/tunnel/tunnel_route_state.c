@@ -35,13 +35,19 @@ static enum metric spend(const struct limits *l, struct tunnel_friend *f, enum t
 	refill(all, l->tunnel_rate, l->tunnel_burst, now_ms);
 	if (all->bytes < cost)
 		return M_TUNNEL_DROPPED_BUDGET;
-	if (all->bytes - cost < l->tunnel_burst / 2) {
+
+	/* What of it comes out of the lower half: only that is charged, or a friend alone could not use it all. */
+	int64_t low = l->tunnel_burst / 2 - (all->bytes - cost);
+
+	if (low > cost)
+		low = cost;
+	if (low > 0) {
 		int64_t friends = f->game->friend_count;
 
 		refill(share, l->tunnel_rate / friends, l->tunnel_burst / 2 / friends, now_ms);
-		if (share->bytes < cost)
+		if (share->bytes < low)
 			return M_TUNNEL_DROPPED_SHARE;
-		share->bytes -= cost;
+		share->bytes -= low;
 	}
 	all->bytes -= cost;
 	return 0;

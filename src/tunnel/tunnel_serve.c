@@ -133,6 +133,9 @@ static void do_act(struct tunnel *t, struct tunnel_act *a, struct code_entry **u
 	case TUNNEL_ACT_TOUCH_PLAYER:
 		tunnel_keep_touch(t->keep, a->entry);
 		break;
+	case TUNNEL_ACT_KEEP_GAME:
+		tunnel_keep_game(t->keep, a->game);
+		break;
 	case TUNNEL_ACT_KEEP_FRIEND:
 		/* Out of memory is as good as a store that takes too long: the timer lets him in. */
 		(void)tunnel_keep_friend(t->keep, a->friend);
@@ -149,18 +152,25 @@ static void do_act(struct tunnel *t, struct tunnel_act *a, struct code_entry **u
 	}
 }
 
-/* Empties t->acts. */
-static void do_acts(struct tunnel *t)
+/* Does what is asked for; NULL, or a player whose keeping could not even be asked for. */
+static struct code_entry *do_list(struct tunnel *t)
 {
 	struct code_entry *unkept = NULL;
 
 	for (size_t i = 0; i < t->acts.count; i++)
 		do_act(t, &t->acts.list[i], &unkept);
 	t->acts.count = 0;
-	if (!unkept)
-		return;
-	tunnel_on_player_kept(&t->state, unkept->digest, ERR_BUSY, loop_now_ms(t->loop), clock_wall_ms(), &t->acts);
-	do_acts(t);
+	return unkept;
+}
+
+/* Empties t->acts. */
+static void do_acts(struct tunnel *t)
+{
+	struct code_entry *unkept;
+
+	while ((unkept = do_list(t)))
+		tunnel_on_player_kept(&t->state, unkept->digest, ERR_BUSY, loop_now_ms(t->loop), clock_wall_ms(),
+		                      &t->acts);
 }
 
 /* Requests */

@@ -135,8 +135,7 @@ static void end_game(struct tunnel_state *s, struct tunnel_game *g, struct tunne
 			                (struct tunnel_msg){ .op = TUNNEL_GAME_STATE, .state = TUNNEL_GAME_OVER });
 		tunnel_act_close(acts, f->conn, M_TUNNEL_CLOSED_ENDED);
 	}
-	if (g->kept)
-		tunnel_act(acts, TUNNEL_ACT_FORGET_GAME)->code = g->code;
+	tunnel_act(acts, TUNNEL_ACT_FORGET_GAME)->code = g->code;
 	tunnel_game_remove(s, g);
 }
 
@@ -185,7 +184,6 @@ enum err tunnel_load_game(struct tunnel_state *s, const struct tunnel_kept_game 
 	if (!g)
 		return ERR_NO_ROOM;
 	g->entry       = entry;
-	g->kept        = true;
 	g->made_ms     = kept->made_ms;
 	g->lost_ms     = now_ms;
 	g->next_number = kept->next_number ? kept->next_number : 1;

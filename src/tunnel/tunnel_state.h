@@ -97,7 +97,6 @@ struct tunnel_game {
 	uint8_t               secret[CODE_DIGEST_BYTES]; /* version 1: SHA-256 of the secret */
 	uint8_t               addr[TUNNEL_ADDR_BYTES];   /* of who made it; counts in the games per address */
 	bool                  exempt;
-	bool                  kept;    /* a row of it is, or is about to be, in the database */
 	int64_t               made_ms; /* wall clock, names this game among those of one code */
 	int64_t               lost_ms; /* the host was lost then */
 	struct tunnel_budget  budget[TUNNEL_WAYS];
@@ -112,6 +111,7 @@ enum tunnel_act_kind {
 	TUNNEL_ACT_DROP_TAG,      /* datagrams of number waiting for conn */
 	TUNNEL_ACT_KEEP_PLAYER,   /* durably; answer with tunnel_on_player_kept */
 	TUNNEL_ACT_TOUCH_PLAYER,  /* his code is used: lazily */
+	TUNNEL_ACT_KEEP_GAME,     /* lazily */
 	TUNNEL_ACT_KEEP_FRIEND,   /* with his game, durably; answer with tunnel_on_friend_kept, late or not */
 	TUNNEL_ACT_FORGET_FRIEND, /* lazily */
 	TUNNEL_ACT_FORGET_GAME,   /* lazily */
@@ -122,6 +122,7 @@ struct tunnel_act {
 	enum metric          why;
 	struct tunnel_conn  *conn;
 	struct code_entry   *entry;
+	struct tunnel_game  *game;
 	struct tunnel_friend *friend;
 	uint32_t          code;
 	uint16_t          number;

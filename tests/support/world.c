@@ -121,6 +121,9 @@ static void run_act(struct world *w, const struct tunnel_act *a)
 	case TUNNEL_ACT_TOUCH_PLAYER:
 		say(w, "touch %u", a->entry->digest[0]);
 		break;
+	case TUNNEL_ACT_KEEP_GAME:
+		say(w, "keep game %u", a->game->code);
+		break;
 	case TUNNEL_ACT_KEEP_FRIEND:
 		say(w, "keep friend %u/%u", a->code, a->number);
 		break;

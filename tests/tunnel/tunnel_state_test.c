@@ -43,7 +43,7 @@ Test(tunnel_state, a_new_player_gets_his_code_only_after_it_is_kept)
 	world_open(w, "host", 1);
 	cr_expect_str_eq(said(w), "keep player 1");
 	world_kept_player(w, 1, ERR_OK);
-	cr_expect_str_eq(said(w), "host: OPENED 100000");
+	cr_expect_str_eq(said(w), "keep game 100000; host: OPENED 100000");
 	world_free(w);
 }
 
@@ -67,7 +67,7 @@ Test(tunnel_state, two_requests_for_one_new_player_end_in_one_code_for_the_newer
 	world_open(w, "new", 1);
 	cr_expect_str_eq(said(w), "keep player 1; close old");
 	world_kept_player(w, 1, ERR_OK);
-	cr_expect_str_eq(said(w), "new: OPENED 100000");
+	cr_expect_str_eq(said(w), "keep game 100000; new: OPENED 100000");
 	world_free(w);
 }
 
@@ -97,7 +97,7 @@ Test(tunnel_state, a_host_who_left_before_his_code_was_kept_has_it_the_next_time
 	world_kept_player(w, 1, ERR_OK);
 	cr_expect_str_eq(said(w), "keep player 1");
 	world_open(w, "again", 1);
-	cr_expect_str_eq(said(w), "touch 1; again: OPENED 100000");
+	cr_expect_str_eq(said(w), "touch 1; keep game 100000; again: OPENED 100000");
 	world_free(w);
 }
 
@@ -138,7 +138,7 @@ Test(tunnel_state, the_fifth_game_of_an_address_is_refused_and_has_used_a_code)
 	cr_expect_eq(w->state.codes.taken_count, 5);
 	w->addr = 2;
 	world_open(w, "elsewhere", 5);
-	cr_expect_str_eq(said(w), "touch 5; elsewhere: OPENED 100004");
+	cr_expect_str_eq(said(w), "touch 5; keep game 100004; elsewhere: OPENED 100004");
 	world_free(w);
 }
 
@@ -160,7 +160,7 @@ Test(tunnel_state, a_game_counts_for_the_address_that_made_it_until_it_ends)
 	world_close(w, "moved");
 	world_pass(w, 45001, nobody);
 	world_open(w, "fifth", 5);
-	cr_expect_str_eq(said(w), "touch 5; fifth: OPENED 100004");
+	cr_expect_str_eq(said(w), "forget game 100003; touch 5; keep game 100004; fifth: OPENED 100004");
 	world_free(w);
 }
 
@@ -438,7 +438,7 @@ Test(tunnel_state, connected_friends_wait_300_seconds_for_their_host)
 	cr_expect_str_eq(said(w), "ann: STATE 4; close ann; forget game 100000");
 	cr_expect_null(tunnel_find_game(&w->state, CODE));
 	world_open(w, "host", 1);
-	cr_expect_str_eq(said(w), "touch 1; host: OPENED 100000", "a new game under the old code");
+	cr_expect_str_eq(said(w), "touch 1; keep game 100000; host: OPENED 100000", "a new game under the old code");
 	world_free(w);
 }
 
@@ -451,7 +451,7 @@ Test(tunnel_state, a_game_without_connected_friends_waits_45_seconds)
 	cr_expect_not_null(tunnel_find_game(&w->state, CODE));
 	world_pass(w, 1, nobody);
 	cr_expect_null(tunnel_find_game(&w->state, CODE));
-	cr_expect_str_eq(said(w), "", "it was never kept, since nobody had joined");
+	cr_expect_str_eq(said(w), "forget game 100000");
 	world_free(w);
 }
 
@@ -550,7 +550,8 @@ Test(tunnel_state, protocol_1_gives_the_old_code_when_free_and_else_the_lowest)
 	world_open_v1(w, "b", 64150, false);
 	world_open_v1(w, "c", 0, false);
 	world_open_v1(w, "d", 123456, false);
-	cr_expect_str_eq(said(w), "a: OPENED 64150; b: OPENED 64101; c: OPENED 64102; d: OPENED 64103");
+	cr_expect_str_eq(said(w), "keep game 64150; a: OPENED 64150; keep game 64101; b: OPENED 64101; keep game "
+	                          "64102; c: OPENED 64102; keep game 64103; d: OPENED 64103");
 	for (int i = 4; i < 64; i++) {
 		w->conn_count = 4; /* their connections are not looked at again */
 		world_open_v1(w, "e", 0, false);
@@ -569,13 +570,14 @@ Test(tunnel_state, a_protocol_1_host_comes_back_by_code_and_secret_when_his_conn
 	world_join_v1(w, "ann", TUNNEL_CODE_V1_MIN, 1);
 	said(w);
 	world_open_v1(w, "early", TUNNEL_CODE_V1_MIN, true);
-	cr_expect_str_eq(said(w), "early: OPENED 64102", "the old connection is still there: no takeover");
+	cr_expect_str_eq(said(w), "keep game 64102; early: OPENED 64102",
+	                 "the old connection is still there: no takeover");
 	world_close(w, "host");
 	cr_expect_str_eq(said(w), "", "friends are told nothing");
 	world_join_v1(w, "bob", TUNNEL_CODE_V1_MIN, 2);
 	cr_expect_str_eq(said(w), "bob: FAULT 3; close bob", "nobody joins while the host is away");
 	world_open_v1(w, "wrong", TUNNEL_CODE_V1_MIN, false);
-	cr_expect_str_eq(said(w), "wrong: OPENED 64103");
+	cr_expect_str_eq(said(w), "keep game 64103; wrong: OPENED 64103");
 	world_open_v1(w, "host", TUNNEL_CODE_V1_MIN, true);
 	cr_expect_str_eq(said(w), "host: OPENED 64101", "and no FRIEND_IS");
 	world_free(w);
