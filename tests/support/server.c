@@ -1,0 +1,438 @@
+#include "support/server.h"
+
+#include "support/dial.h"
+
+#include <criterion/criterion.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOG_TAIL_BYTES 6000
+#define LOOK_EVERY_MS  5
+
+/* Servers of this process that were prepared and not finished. */
+static struct server *servers;
+
+/*
+ * What the server's log says about itself. The one place that knows the text:
+ *
+ *	... net: listens part=tunnel address=127.0.0.1:40123
+ *	... server: ready ...
+ */
+enum log_news { LOG_OTHER, LOG_LISTENS_TUNNEL, LOG_LISTENS_HTTP, LOG_LISTENS_ADMIN, LOG_READY };
+
+static enum log_news understand_log_line(const char *line, int *port)
+{
+	const char *listens = strstr(line, ": listens ");
+	const char *address = strstr(line, " address=");
+
+	if (strstr(line, ": ready"))
+		return LOG_READY;
+	if (!listens || !address)
+		return LOG_OTHER;
+	if (strstr(listens, " part=admin"))
+		return LOG_LISTENS_ADMIN;
+
+	size_t      len   = strcspn(address + 1, " \n");
+	const char *colon = memrchr(address + 1, ':', len);
+
+	*port = colon ? atoi(colon + 1) : 0;
+	if (strstr(listens, " part=tunnel"))
+		return LOG_LISTENS_TUNNEL;
+	return strstr(listens, " part=http") ? LOG_LISTENS_HTTP : LOG_OTHER;
+}
+
+/* Reads this start's part of the log. True once it says ready; of several listeners of a part the first counts. */
+static bool read_log(struct server *s)
+{
+	FILE *log = fopen(s->log_path, "re");
+	char  line[2048];
+	bool  ready = false;
+
+	if (!log)
+		return false;
+	fseek(log, s->log_from, SEEK_SET);
+	while (fgets(line, sizeof(line), log)) {
+		int           port = 0;
+		enum log_news news = understand_log_line(line, &port);
+
+		if (news == LOG_LISTENS_TUNNEL && !s->tunnel_port)
+			s->tunnel_port = port;
+		if (news == LOG_LISTENS_HTTP && !s->http_port)
+			s->http_port = port;
+		if (news == LOG_READY)
+			ready = true;
+	}
+	fclose(log);
+	return ready;
+}
+
+void server_print_log(const struct server *s)
+{
+	FILE *log = fopen(s->log_path, "re");
+	char  tail[LOG_TAIL_BYTES + 1];
+
+	if (!log)
+		return;
+	fseek(log, 0, SEEK_END);
+	long size = ftell(log);
+
+	fseek(log, size > LOG_TAIL_BYTES ? size - LOG_TAIL_BYTES : 0, SEEK_SET);
+	tail[fread(tail, 1, LOG_TAIL_BYTES, log)] = '\0';
+	fclose(log);
+	fprintf(stderr, "--- end of the server's log ---\n%s--- end ---\n", tail);
+}
+
+bool server_log_contains(const struct server *s, const char *text)
+{
+	FILE  *log   = fopen(s->log_path, "re");
+	char  *line  = NULL;
+	size_t cap   = 0;
+	bool   found = false;
+
+	while (log && !found && getline(&line, &cap, log) > 0)
+		found = strstr(line, text) != NULL;
+	free(line);
+	if (log)
+		fclose(log);
+	return found;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st, (void)kind, (void)ftw;
+	return remove(path);
+}
+
+static void forget(struct server *s)
+{
+	for (struct server **at = &servers; *at; at = &(*at)->next) {
+		if (*at == s) {
+			*at = s->next;
+			break;
+		}
+	}
+	munmap(s->clock, sizeof(*s->clock));
+	if (!getenv("COOP_KEEP"))
+		nftw(s->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	free(s);
+}
+
+static void reap(struct server *s)
+{
+	kill(s->pid, SIGKILL);
+	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	s->pid = 0;
+}
+
+/* Only reached with a server in the list when a test ended early. */
+static void clean_up_at_exit(void)
+{
+	while (servers) {
+		struct server *s = servers;
+
+		server_print_log(s);
+		if (s->pid)
+			reap(s);
+		forget(s);
+	}
+}
+
+/* The clock's file, which the server maps too. */
+static void make_clock(struct server *s)
+{
+	char path[SERVER_PATH_BYTES + 8];
+
+	snprintf(path, sizeof(path), "%s/clock", s->root);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	cr_assert(fd >= 0 && ftruncate(fd, sizeof(*s->clock)) == 0, "cannot make %s: %s", path, strerror(errno));
+	s->clock = mmap(NULL, sizeof(*s->clock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	cr_assert(s->clock != MAP_FAILED, "cannot map %s: %s", path, strerror(errno));
+}
+
+void server_set(struct server *s, const char *set)
+{
+	cr_assert_lt(s->set_count, SERVER_SETS_MAX, "more settings than a server of the tests takes");
+	snprintf(s->sets[s->set_count++], SERVER_SET_BYTES, "%s", set);
+}
+
+struct server *server_prepare(const char *const *sets)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	char           admin[SERVER_SET_BYTES];
+
+	cr_assert_not_null(s, "memory for a server");
+	strcpy(s->root, "/tmp/coopd-test-XXXXXX");
+	cr_assert_not_null(mkdtemp(s->root), "no folder below /tmp: %s", strerror(errno));
+	snprintf(s->data, sizeof(s->data), "%.40s/data", s->root);
+	snprintf(s->admin_socket, sizeof(s->admin_socket), "%.40s/data/admin.sock", s->root);
+	snprintf(s->log_path, sizeof(s->log_path), "%.40s/server.log", s->root);
+	mkdir(s->data, 0700);
+	make_clock(s);
+
+	if (!servers)
+		atexit(clean_up_at_exit);
+	s->next = servers;
+	servers = s;
+
+	snprintf(admin, sizeof(admin), "admin.socket=%s", s->admin_socket);
+	server_set(s, "tunnel.listen=127.0.0.1:0");
+	server_set(s, "http.listen=127.0.0.1:0");
+	server_set(s, admin);
+	for (; sets && *sets; sets++)
+		server_set(s, *sets);
+	return s;
+}
+
+/* In the child, between fork and exec. */
+static void become_server(struct server *s, pid_t test, const char *program)
+{
+	const char *args[2 * SERVER_SETS_MAX + 8] = { program, "--data", s->data };
+	int         count                         = 3;
+	char        clock[SERVER_PATH_BYTES + 8];
+	sigset_t    none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != test)
+		_exit(125);
+	for (size_t i = 0; i < s->set_count; i++) {
+		args[count++] = "--set";
+		args[count++] = s->sets[i];
+	}
+	snprintf(clock, sizeof(clock), "%s/clock", s->root);
+	setenv("COOP_TEST_CLOCK", clock, 1);
+	unsetenv("NOTIFY_SOCKET");
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+
+	int log  = open(s->log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	int null = open("/dev/null", O_RDONLY);
+
+	if (log < 0 || null < 0)
+		_exit(126);
+	dup2(null, 0);
+	dup2(log, 1);
+	dup2(log, 2);
+	close_range(3, ~0U, 0);
+	execv(program, (char *const *)(uintptr_t)args);
+	_exit(127);
+}
+
+void server_launch(struct server *s)
+{
+	const char *program = getenv("COOPD_BIN");
+	pid_t       test    = getpid();
+	struct stat log;
+
+	cr_assert_not_null(program, "COOPD_BIN must name the server to test");
+	cr_assert_eq(s->pid, 0, "the server runs already");
+	s->tunnel_port = 0;
+	s->http_port   = 0;
+	s->log_from    = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid         = fork();
+	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
+	if (s->pid == 0)
+		become_server(s, test, program);
+}
+
+bool server_is_running(struct server *s)
+{
+	int how;
+
+	if (s->pid && waitpid(s->pid, &how, WNOHANG) == s->pid) {
+		s->pid    = 0;
+		s->status = WIFEXITED(how) ? WEXITSTATUS(how) : 256 + WTERMSIG(how);
+	}
+	return s->pid != 0;
+}
+
+void server_await_ready(struct server *s)
+{
+	int64_t deadline_ms = real_now_ms() + SERVER_READY_MS;
+
+	while (!read_log(s)) {
+		if (!server_is_running(s))
+			cr_assert_fail("the server ended at its start with status %d", s->status);
+		if (real_now_ms() > deadline_ms)
+			cr_assert_fail("the server is not ready after %d ms", SERVER_READY_MS);
+		real_sleep_ms(LOOK_EVERY_MS);
+	}
+	cr_assert(s->tunnel_port && s->http_port, "the server is ready and did not say where it listens");
+}
+
+struct server *server_start(const char *const *sets)
+{
+	struct server *s = server_prepare(sets);
+
+	server_launch(s);
+	server_await_ready(s);
+	return s;
+}
+
+int server_await_exit(struct server *s, int patience_ms)
+{
+	int64_t deadline_ms = real_now_ms() + patience_ms;
+
+	while (server_is_running(s)) {
+		if (real_now_ms() > deadline_ms)
+			cr_assert_fail("the server has not ended after %d ms", patience_ms);
+		real_sleep_ms(LOOK_EVERY_MS);
+	}
+	return s->status;
+}
+
+void server_signal(struct server *s, int signal)
+{
+	cr_assert(server_is_running(s), "the server has died");
+	kill(s->pid, signal);
+}
+
+void server_stop(struct server *s)
+{
+	server_signal(s, SIGTERM);
+	int status = server_await_exit(s, SERVER_STOP_MS);
+
+	cr_assert_eq(status, 0, "the server ended with status %d after SIGTERM", status);
+}
+
+void server_kill(struct server *s)
+{
+	cr_assert(server_is_running(s), "the server has died before it was to be killed");
+	reap(s);
+}
+
+void server_restart(struct server *s)
+{
+	if (s->pid)
+		server_stop(s);
+	server_launch(s);
+	server_await_ready(s);
+}
+
+void server_finish(struct server *s)
+{
+	if (s->pid)
+		server_stop(s);
+	forget(s);
+}
+
+void server_advance(struct server *s, int64_t ms)
+{
+	__atomic_add_fetch(&s->clock->both_ms, ms, __ATOMIC_SEQ_CST);
+	if (s->pid)
+		server_signal(s, SIGUSR2);
+}
+
+void server_advance_wall(struct server *s, int64_t ms)
+{
+	__atomic_add_fetch(&s->clock->wall_ms, ms, __ATOMIC_SEQ_CST);
+	if (s->pid)
+		server_signal(s, SIGUSR2);
+}
+
+int64_t server_advance_steps(struct server *s, int64_t total_ms, int64_t step_ms, bool (*each_step)(void *context),
+                             void *context)
+{
+	int64_t moved_ms = 0;
+
+	while (moved_ms < total_ms) {
+		int64_t ms = total_ms - moved_ms < step_ms ? total_ms - moved_ms : step_ms;
+
+		server_advance(s, ms);
+		moved_ms += ms;
+		if (each_step && !each_step(context))
+			break;
+	}
+	return moved_ms;
+}
+
+/* Adds up the lines of the text that are of this name and labels; false when the name is nowhere. */
+static bool sum_metric(double *out, const char *text, const char *name, const char *labels)
+{
+	size_t name_len = strlen(name);
+	bool   known    = false;
+
+	*out = 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, name_len) != 0 || (line[name_len] != ' ' && line[name_len] != '{'))
+			continue;
+		known = true;
+
+		const char *end   = line + strcspn(line, "\n");
+		const char *value = memrchr(line, ' ', (size_t)(end - line));
+
+		if (value &&
+		    (!labels || memmem(line + name_len, (size_t)(value - line) - name_len, labels, strlen(labels))))
+			*out += strtod(value, NULL);
+	}
+	return known;
+}
+
+double server_metric(struct server *s, const char *name, const char *labels)
+{
+	struct http_result r     = http_get_unix(s->admin_socket, "/metrics");
+	double             value = 0;
+	bool               known = r.status == 200 && sum_metric(&value, r.body, name, labels);
+
+	cr_assert(known, "/metrics (status %d) does not show %s", r.status, name);
+	http_result_free(&r);
+	return value;
+}
+
+void server_await_metric(struct server *s, const char *name, const char *labels, double value, int patience_ms)
+{
+	int64_t deadline_ms = real_now_ms() + patience_ms;
+
+	for (;;) {
+		double now = server_metric(s, name, labels);
+
+		if (now >= value && now <= value)
+			return;
+		if (real_now_ms() > deadline_ms)
+			cr_assert_fail("%s{%s} is %g, not %g", name, labels ? labels : "", now, value);
+		real_sleep_ms(20);
+	}
+}
+
+size_t server_rss_bytes(const struct server *s)
+{
+	char   path[64];
+	size_t pages;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)s->pid);
+	FILE *f = fopen(path, "re");
+
+	cr_assert(f && fscanf(f, "%*u %zu", &pages) == 1, "cannot read %s", path);
+	fclose(f);
+	return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int server_fd_count(const struct server *s)
+{
+	char path[64];
+	int  count = -2; /* . and .. */
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)s->pid);
+	DIR *fds = opendir(path);
+
+	cr_assert_not_null(fds, "cannot read %s", path);
+	while (readdir(fds))
+		count++;
+	closedir(fds);
+	return count;
+}
