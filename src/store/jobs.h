@@ -1,0 +1,43 @@
+/*
+ * The store thread: queues of jobs, batches, transactions. What a job is stands in store.h.
+ *
+ * Each surface has a queue, first in first out, lazy and durable jobs in one order. A batch begins when a durable job
+ * waits, when the oldest lazy one has waited long enough, or when a queue is half full; it takes from the queues in
+ * turn until they are empty, it has enough jobs, or time is up.
+ */
+#ifndef STORE_JOBS_H
+#define STORE_JOBS_H
+
+#include "store/db.h"
+#include "store/store.h"
+
+struct jobs;
+
+struct jobs_rules {
+	size_t  share;    /* jobs waiting per surface, at most */
+	size_t  batch;    /* jobs in one transaction, at most */
+	int64_t batch_ms; /* no further job is begun after that */
+	int64_t lazy_ms;  /* a lazy job waits so long for a durable one */
+
+	/* Store thread, outside transactions, at least once a second and after a poke: for what is due by the clock. */
+	void (*tick)(void *arg);
+	void *arg;
+};
+
+/* The database stays the caller's; it is this thread's from jobs_start to jobs_stop. NULL when out of memory. */
+struct jobs *jobs_new(struct db *db, const struct jobs_rules *rules);
+void         jobs_free(struct jobs *j);
+
+enum err jobs_start(struct jobs *j);
+
+/* As store_submit. */
+enum err jobs_submit(struct jobs *j, struct job *job);
+
+/* As store_poke and store_health. */
+void              jobs_poke(struct jobs *j);
+enum store_health jobs_health(const struct jobs *j);
+
+/* Does all that waits and ends the thread. Jobs submitted from now on are refused. */
+void jobs_stop(struct jobs *j);
+
+#endif

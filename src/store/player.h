@@ -1,0 +1,63 @@
+/*
+ * Players with a code, as they are kept. All functions run on the store thread (inside a job) or before it starts.
+ */
+#ifndef STORE_PLAYER_H
+#define STORE_PLAYER_H
+
+#include "base/err.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAYER_ID_BYTES     8
+#define PLAYER_DIGEST_BYTES 32
+#define PLAYER_ADDR_BYTES   16 /* keyed hash of a client address */
+
+struct player_row {
+	uint8_t  digest[PLAYER_DIGEST_BYTES]; /* SHA-256 of the player key; its first 8 bytes are the public id */
+	uint32_t code;
+	int64_t  used_ms; /* wall clock of the last use of the code */
+	bool     joined;  /* a friend ever joined a game under it */
+};
+
+/*
+ * A new player, with his code and the note that this address had one more new player.
+ * ERR_EXISTS when the player or the code is there already.
+ */
+enum err player_add(struct db *db, const struct player_row *row, const uint8_t addr[PLAYER_ADDR_BYTES]);
+
+/*
+ * The code was used just now: sets used_ms and joined (which never goes back), lifts a mark. Adds player and code if
+ * they are missing; ERR_EXISTS when the code is another player's, or the player has another code.
+ */
+enum err player_touch(struct db *db, const struct player_row *row);
+
+/* Every player with a code, in no order; stops at each's first error and returns it. */
+enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg);
+
+/* Every new player of an address noted at or after since_ms: for the limits per hour, which survive a restart. */
+enum err player_each_new(struct db *db, int64_t                                                               since_ms,
+                         void (*each)(const uint8_t addr[PLAYER_ADDR_BYTES], int64_t at_ms, void *arg), void *arg);
+
+/*
+ * One sweep: notes the days of uptime (upkeep.h) and, if the clock can be trusted, takes back codes in two steps. Codes
+ * unused for code_days days of uptime are marked (limits.tunnel_code_days); those that were marked marked_days days of
+ * uptime ago (limits.tunnel_code_marked_days) and not used since are removed with their players. A live game uses its
+ * host's code. When more than spare_percent of the range is taken, codes with which no friend ever joined and that were
+ * unused for spare_ms are removed too, oldest first, down to that percentage.
+ *
+ * *digests is a list of those removed (PLAYER_DIGEST_BYTES each, for free()), *count its length. So that nobody waits
+ * long for the store, one sweep removes no more than PLAYER_SWEEP_MAX: when *count is that, sweep again within seconds.
+ * Both are untouched on an error; the job must end in that error then, so that nothing stays removed in part.
+ */
+#define PLAYER_SWEEP_MAX 500
+
+struct player_sweep {
+	int64_t wall_ms, mono_ms; /* both clocks, read together */
+	int64_t code_days, marked_days, spare_percent, spare_ms;
+};
+enum err player_sweep(uint8_t **digests, size_t *count, struct db *db, const struct player_sweep *rules);
+
+#endif

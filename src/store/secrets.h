@@ -1,0 +1,20 @@
+/*
+ * Secrets the server makes for itself, in data/secrets (mode 0600): one line each, "name = hex digits".
+ */
+#ifndef STORE_SECRETS_H
+#define STORE_SECRETS_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Reads the secret of this name; makes it from random bytes, and adds it to the file, when it is not there. Other lines
+ * stay as they are. On failure (ERR_IO, ERR_NOMEM; ERR_MALFORMED: the line is not len bytes of hex) a sentence for the
+ * operator went to report.
+ */
+enum err secret_load(uint8_t *out, size_t len, const char *path, const char *name, FILE *report);
+
+#endif

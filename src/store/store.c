@@ -1,0 +1,520 @@
+/*
+ * The data folder.
+ *
+ *	lock			held while we run
+ *	coop.db -wal -shm	the database
+ *	secrets			what this server made up for itself
+ *	blobs/store-id		the id of the database these blobs belong to
+ *	blobs/.tmp/		unfinished blobs
+ *	copies/			of the database
+ */
+#include "store/store.h"
+
+#include "base/hex.h"
+#include "base/metric.h"
+#include "base/text.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/log.h"
+#include "os/random.h"
+#include "store/copies.h"
+#include "store/jobs.h"
+#include "store/migrate.h"
+#include "store/secrets.h"
+#include "store/upkeep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPACE_EVERY_MS  5000
+#define UPKEEP_EVERY_MS 60000
+#define COPY_AFTER_MS   60000 /* after the start: first the players come back */
+
+struct paths {
+	char data[PATH_MAX], database[PATH_MAX], log[PATH_MAX], secrets[PATH_MAX];
+	char blobs[PATH_MAX], blobs_tmp[PATH_MAX], blobs_id[PATH_MAX], copies[PATH_MAX];
+};
+
+/* The store's own work goes through its own queue. */
+struct upkeep_job {
+	struct job    job;
+	struct store *store;
+	bool          under_way;
+};
+
+struct store {
+	struct paths  paths;
+	struct limits limits;
+	int           lock_fd;
+	struct db    *db;
+	struct jobs  *jobs;
+	uint8_t       id[STORE_ID_BYTES];
+	uint8_t       addr_key[STORE_ADDR_KEY_BYTES];
+	bool          blobs_known;
+	atomic_bool   has_space;
+
+	/* Of the store thread. */
+	int64_t           space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
+	bool              warned_log, warned_space;
+	bool              clock_trusted;
+	struct upkeep_job upkeep;
+	struct copier    *copier;
+};
+
+static bool name_paths(struct paths *p, const char *data)
+{
+	return text_copy(p->data, sizeof(p->data), data) &&
+	       text_format(p->database, sizeof(p->database), "%s/coop.db", data) &&
+	       text_format(p->log, sizeof(p->log), "%s/coop.db-wal", data) &&
+	       text_format(p->secrets, sizeof(p->secrets), "%s/secrets", data) &&
+	       text_format(p->blobs, sizeof(p->blobs), "%s/blobs", data) &&
+	       text_format(p->blobs_tmp, sizeof(p->blobs_tmp), "%s/blobs/.tmp", data) &&
+	       text_format(p->blobs_id, sizeof(p->blobs_id), "%s/blobs/store-id", data) &&
+	       text_format(p->copies, sizeof(p->copies), "%s/copies", data);
+}
+
+static enum err make_dir(const char *path, FILE *report)
+{
+	if (file_make_dirs(path, 0700) == ERR_OK)
+		return ERR_OK;
+	fprintf(report, "cannot make the folder %s: %s; make it, or choose another with --data\n", path,
+	        strerror(errno));
+	return ERR_IO;
+}
+
+static enum err take_lock(struct store *s, FILE *report)
+{
+	pid_t    holder;
+	enum err e = file_lock(&s->lock_fd, s->paths.data, &holder);
+
+	if (e == ERR_HELD && holder > 0)
+		fprintf(report,
+		        "the data folder %s is in use by process %ld; stop that one first, or choose another folder "
+		        "with --data\n",
+		        s->paths.data, (long)holder);
+	else if (e == ERR_HELD)
+		fprintf(report,
+		        "the data folder %s is in use by another process; stop that one first, or choose another "
+		        "folder with --data\n",
+		        s->paths.data);
+	else if (e != ERR_OK)
+		fprintf(report, "cannot lock the data folder %s: %s\n", s->paths.data, strerror(errno));
+	return e;
+}
+
+/* What mkostemps leaves of "NAME.XXXXXX.tmp", and unfinished copies. */
+static bool is_temporary(const char *name)
+{
+	size_t len = strlen(name);
+
+	return (len > 4 && strcmp(name + len - 4, ".tmp") == 0) ||
+	       strncmp(name, COPIES_TEMPORARY, strlen(COPIES_TEMPORARY)) == 0;
+}
+
+static bool is_any(const char *name)
+{
+	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+/* Plain files of the folder itself; nothing else is ever removed at a start. */
+static void remove_files(const char *folder, bool (*matches)(const char *name))
+{
+	DIR           *d = opendir(folder);
+	struct dirent *entry;
+	struct stat    st;
+
+	if (!d)
+		return;
+	while ((entry = readdir(d))) {
+		if (matches(entry->d_name) && fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
+			unlinkat(dirfd(d), entry->d_name, 0);
+	}
+	closedir(d);
+}
+
+static enum err prepare_folder(struct store *s, FILE *report)
+{
+	enum err e = make_dir(s->paths.data, report);
+	if (e == ERR_OK)
+		e = take_lock(s, report);
+	if (e == ERR_OK)
+		e = make_dir(s->paths.blobs_tmp, report);
+	if (e == ERR_OK)
+		e = make_dir(s->paths.copies, report);
+	if (e != ERR_OK)
+		return e;
+	remove_files(s->paths.data, is_temporary);
+	remove_files(s->paths.copies, is_temporary);
+	remove_files(s->paths.blobs_tmp, is_any);
+	return ERR_OK;
+}
+
+/* The id, made when there is none: the database is new then. */
+static enum err find_id(struct store *s)
+{
+	AUTO_QUERY q = db_query(s->db, Q_STORE_FACTS_FIND);
+
+	enum err e = q_row(&q);
+	if (e == ERR_OK)
+		q_get_blob(&q, 0, s->id, sizeof(s->id));
+	return e;
+}
+
+static enum err make_id(struct store *s)
+{
+	AUTO_QUERY q = db_query(s->db, Q_STORE_FACTS_ADD);
+
+	random_bytes(s->id, sizeof(s->id));
+	q_blob(&q, ":store_id", s->id, sizeof(s->id));
+	q_int(&q, ":now_ms", clock_wall_ms());
+	return q_done(&q);
+}
+
+static enum err first_facts(struct store *s)
+{
+	struct upkeep today = { 0 };
+
+	enum err e = find_id(s);
+	if (e == ERR_NOT_FOUND)
+		e = make_id(s);
+	if (e == ERR_OK)
+		e = upkeep_look(&today, s->db, clock_wall_ms(), clock_mono_ms());
+	s->clock_trusted = e == ERR_OK && today.trusted;
+	return e;
+}
+
+static enum err load_facts(struct store *s, FILE *report)
+{
+	enum err e = db_run(s->db, Q_BATCH_BEGIN);
+	if (e == ERR_OK)
+		e = first_facts(s);
+	if (e == ERR_OK)
+		e = db_commit(s->db);
+	if (e != ERR_OK) {
+		db_undo(s->db);
+		fprintf(report, "cannot write to the database %s: %s\n", s->paths.database, err_people(e));
+	}
+	return e;
+}
+
+static enum err open_database(struct store *s, bool *changed, FILE *report)
+{
+	bool           made, migrated;
+	struct migrate m = { s->paths.database, s->paths.copies, migration_texts, migration_count, clock_wall_ms() };
+
+	enum err e = db_open(&s->db, &made, s->paths.database, report);
+	if (e == ERR_OK)
+		e = migrate(&migrated, s->db, &m, report);
+	if (e == ERR_OK)
+		e = db_prepare(s->db, report);
+	if (e == ERR_OK)
+		e = load_facts(s, report);
+	if (e != ERR_OK)
+		return e;
+	*changed = made || migrated;
+	/* The name of a new file is safe only when its folder was synced. */
+	if (file_sync_dir(s->paths.data) != ERR_OK) {
+		fprintf(report, "cannot sync the folder %s: %s\n", s->paths.data, strerror(errno));
+		return ERR_IO;
+	}
+	return ERR_OK;
+}
+
+/* Whether anything but our own bookkeeping lies in the blob folder. */
+static bool has_blobs(const struct store *s)
+{
+	DIR           *d = opendir(s->paths.blobs);
+	struct dirent *entry;
+	bool           any = false;
+
+	while (d && !any && (entry = readdir(d)))
+		any = is_any(entry->d_name) && strcmp(entry->d_name, ".tmp") != 0;
+	if (d)
+		closedir(d);
+	return any;
+}
+
+static enum err write_blobs_id(const struct store *s, FILE *report)
+{
+	char text[2 * STORE_ID_BYTES + 2];
+
+	hex_encode(text, s->id, STORE_ID_BYTES);
+	text[2 * STORE_ID_BYTES]     = '\n';
+	text[2 * STORE_ID_BYTES + 1] = '\0';
+	if (file_write(s->paths.blobs_id, text, strlen(text), 0600) == ERR_OK)
+		return ERR_OK;
+	fprintf(report, "cannot write %s: %s\n", s->paths.blobs_id, strerror(errno));
+	return ERR_IO;
+}
+
+/* Whether the file beside the blobs names this database. */
+static bool is_blobs_id_ours(const struct store *s)
+{
+	AUTO(auto_free) char *text = NULL;
+	uint8_t               id[STORE_ID_BYTES];
+	size_t                len;
+
+	if (file_read(&text, &len, s->paths.blobs_id, 1024) != ERR_OK)
+		return false;
+	return hex_decode(id, sizeof(id), text, strcspn(text, " \r\n")) == ERR_OK && memcmp(id, s->id, sizeof(id)) == 0;
+}
+
+/* An empty folder becomes ours. One with blobs of another database is left alone, and so is its id. */
+static enum err match_blobs(struct store *s, bool database_changed, FILE *report)
+{
+	if (!has_blobs(s))
+		return write_blobs_id(s, report);
+	if (!is_blobs_id_ours(s)) {
+		log_warn("store", 0, "does not know the blobs",
+		         "%s belongs to another database than %s: one of the two was exchanged or restored. Nothing in "
+		         "it"
+		         " is removed. Put back what belongs together, or, when both are right, run:"
+		         " coopctl blobs sweep --confirm",
+		         s->paths.blobs, s->paths.database);
+		return ERR_OK;
+	}
+	s->blobs_known = !database_changed;
+	return ERR_OK;
+}
+
+static void on_tick(void *arg);
+
+static struct jobs *make_jobs(struct store *s)
+{
+	struct jobs_rules rules = {
+		.share    = (size_t)s->limits.store_jobs,
+		.batch    = (size_t)s->limits.store_batch,
+		.batch_ms = s->limits.store_batch_ms,
+		.lazy_ms  = s->limits.store_lazy_ms,
+		.tick     = on_tick,
+		.arg      = s,
+	};
+
+	return jobs_new(s->db, &rules);
+}
+
+static enum err open_all(struct store *s, FILE *report)
+{
+	bool changed = true;
+
+	enum err e = prepare_folder(s, report);
+	if (e == ERR_OK)
+		e = open_database(s, &changed, report);
+	if (e == ERR_OK)
+		e = secret_load(s->addr_key, sizeof(s->addr_key), s->paths.secrets, "address_key", report);
+	if (e == ERR_OK)
+		e = match_blobs(s, changed, report);
+	if (e != ERR_OK)
+		return e;
+	s->jobs   = make_jobs(s);
+	s->copier = copier_new(s->paths.database, s->paths.copies);
+	return s->jobs && s->copier ? ERR_OK : ERR_NOMEM;
+}
+
+static void close_all(struct store *s)
+{
+	copier_free(s->copier);
+	jobs_free(s->jobs);
+	db_close(s->db);
+	if (s->lock_fd >= 0)
+		file_unlock(s->lock_fd);
+	free(s);
+}
+
+enum err store_open(struct store **out, const struct conf *conf, FILE *report)
+{
+	struct store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return ERR_NOMEM;
+	s->lock_fd = -1;
+	s->limits  = conf->limits;
+	atomic_store(&s->has_space, true);
+	enum err e = ERR_IO;
+	if (!name_paths(&s->paths, conf->server_data))
+		fprintf(report, "the name of the data folder is too long: %s\n", conf->server_data);
+	else
+		e = open_all(s, report);
+	if (e != ERR_OK) {
+		close_all(s);
+		return e;
+	}
+	*out = s;
+	return ERR_OK;
+}
+
+struct db *store_db(struct store *s)
+{
+	return s->db;
+}
+
+const uint8_t *store_id(const struct store *s)
+{
+	return s->id;
+}
+
+const uint8_t *store_addr_key(const struct store *s)
+{
+	return s->addr_key;
+}
+
+bool store_blobs_are_known(const struct store *s)
+{
+	return s->blobs_known;
+}
+
+bool store_has_space(const struct store *s)
+{
+	return atomic_load(&s->has_space);
+}
+
+enum err store_submit(struct store *s, struct job *job)
+{
+	return jobs_submit(s->jobs, job);
+}
+
+enum store_health store_health(const struct store *s)
+{
+	return jobs_health(s->jobs);
+}
+
+const char *store_health_text(enum store_health h)
+{
+	static const char *const texts[] = { [STORE_OK] = "ok", [STORE_SLOW] = "slow", [STORE_FAILING] = "failing" };
+
+	return texts[h];
+}
+
+void store_poke(struct store *s)
+{
+	jobs_poke(s->jobs);
+}
+
+/* --- What the store thread does by the clock --- */
+
+static int64_t log_bytes(const struct store *s)
+{
+	struct stat st;
+
+	return stat(s->paths.log, &st) == 0 ? st.st_size : 0;
+}
+
+/* Logs when it becomes true, not each time it is. */
+static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, const char *advice)
+{
+	if (now && !*warned)
+		log_warn("store", 0, verb, "bytes=%lld; %s", (long long)bytes, advice);
+	*warned = now;
+}
+
+static void measure_space(struct store *s)
+{
+	uint64_t free_bytes = 0;
+	int64_t  log        = log_bytes(s);
+
+	metric_set(M_STORE_WAL_BYTES, log);
+	bool log_big = log > s->limits.store_wal_max;
+	warn_once(&s->warned_log, log_big, "has a large log", log,
+	          "something reads the database without end (a forgotten sqlite3 shell, a backup): end it");
+	/* Unknown is no reason to refuse anything. */
+	bool space_low = false;
+	if (file_free_bytes(&free_bytes, s->paths.data) == ERR_OK) {
+		metric_set(M_STORE_FREE_BYTES, (int64_t)free_bytes);
+		space_low = free_bytes < (uint64_t)s->limits.store_free_floor;
+		warn_once(&s->warned_space, space_low, "is short of space", (int64_t)free_bytes,
+		          "uploads and copies are refused until there is more; make room where the data folder is");
+	}
+	atomic_store(&s->has_space, !log_big && !space_low);
+}
+
+static enum err run_upkeep(struct job *job, struct db *db)
+{
+	struct upkeep_job *u = CONTAINER(job, struct upkeep_job, job);
+	struct upkeep      today;
+
+	enum err e              = upkeep_look(&today, db, clock_wall_ms(), clock_mono_ms());
+	u->store->clock_trusted = e == ERR_OK && today.trusted;
+	return e;
+}
+
+static void end_upkeep(struct job *job, enum err result)
+{
+	struct upkeep_job *u = CONTAINER(job, struct upkeep_job, job);
+
+	(void)result;
+	u->under_way = false;
+}
+
+static void submit_upkeep(struct store *s)
+{
+	struct upkeep_job *u = &s->upkeep;
+
+	if (u->under_way)
+		return;
+	*u = (struct upkeep_job){
+		.job       = { .surface = SURFACE_UPKEEP, .lazy = true, .run = run_upkeep, .done = end_upkeep },
+		.store     = s,
+		.under_way = true,
+	};
+	/* A full or failed queue: the next minute is early enough. */
+	if (jobs_submit(s->jobs, &u->job) != ERR_OK)
+		u->under_way = false;
+}
+
+/* Today's copy, unless it is there. A doubted clock may name a wrong day, so no older copy goes for it. */
+static void copy_if_due(struct store *s)
+{
+	char name[COPIES_NAME_BYTES];
+
+	copies_daily_name(name, clock_wall_ms());
+	if (!copies_has(s->paths.copies, name) && atomic_load(&s->has_space))
+		copier_start(s->copier, name, s->clock_trusted);
+}
+
+static bool is_time(int64_t *at_ms, int64_t now_ms, int64_t every_ms)
+{
+	if (now_ms < *at_ms)
+		return false;
+	*at_ms = now_ms + every_ms;
+	return true;
+}
+
+static void on_tick(void *arg)
+{
+	struct store *s   = arg;
+	int64_t       now = clock_mono_ms();
+
+	if (is_time(&s->space_at_ms, now, SPACE_EVERY_MS))
+		measure_space(s);
+	if (is_time(&s->upkeep_at_ms, now, UPKEEP_EVERY_MS))
+		submit_upkeep(s);
+	if (!copier_is_busy(s->copier) && is_time(&s->copy_at_ms, now, UPKEEP_EVERY_MS))
+		copy_if_due(s);
+}
+
+enum err store_start(struct store *s)
+{
+	int64_t now = clock_mono_ms();
+
+	measure_space(s);
+	s->space_at_ms  = now + SPACE_EVERY_MS;
+	s->upkeep_at_ms = now + UPKEEP_EVERY_MS;
+	s->copy_at_ms   = now + COPY_AFTER_MS;
+	return jobs_start(s->jobs);
+}
+
+void store_stop(struct store *s)
+{
+	jobs_stop(s->jobs);
+	/* First our only reader, then the log: with a reader, folding it would have to wait. */
+	copier_free(TAKE(s->copier));
+	db_fold(s->db);
+	close_all(s);
+}
