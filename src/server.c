@@ -52,15 +52,19 @@ struct server {
 	bool                stopping;
 };
 
-static bool bind_all(struct listeners *out, const struct conf_list *words)
+static bool bind_all(struct listeners *out, const char *setting, const struct conf_list *words)
 {
 	for (size_t i = 0; i < words->count; i++) {
 		if (out->count == LISTENERS_MAX) {
-			fprintf(stderr, "coopd: more than %d addresses for one listener.\n", LISTENERS_MAX);
+			fprintf(stderr, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
 			return false;
 		}
-		if (listen_tcp(&out->fds[out->count], &out->bound[out->count], words->words[i], stderr) != ERR_OK)
+		enum err bound = listen_tcp(&out->fds[out->count], &out->bound[out->count], words->words[i], stderr);
+
+		if (bound != ERR_OK) {
+			fprintf(stderr, "coopd: that was %s; coopd does not start without it.\n", setting);
 			return false;
+		}
 		out->count++;
 	}
 	return true;
@@ -88,10 +92,10 @@ static bool bind_listeners(struct server *s)
 	const struct conf *c = s->conf;
 
 	s->admin_fd = -1;
-	if (c->tunnel_enable &&
-	    (!bind_all(&s->tunnel_plain, &c->tunnel_listen) || !bind_all(&s->tunnel_tls, &c->tunnel_tls_listen)))
+	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
+	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && !bind_all(&s->http_plain, &c->http_listen))
+	if (c->http_enable && !bind_all(&s->http_plain, "http.listen", &c->http_listen))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
@@ -257,8 +261,10 @@ static void greet(const struct server *s)
 /* In reverse; each part copes with not having been built. */
 static void take_down(struct server *s)
 {
-	if (s->admin)
+	if (s->admin) {
 		admin_stop(s->admin);
+		unlink(s->conf->admin_socket); /* still under the data folder's lock */
+	}
 	if (s->http)
 		http_stop(s->http);
 	if (s->reload)

@@ -1,0 +1,367 @@
+/*
+ * HTTP servers over libmicrohttpd.
+ *
+ * The library's callbacks are doorways. In the order in which they come for one connection:
+ *
+ *	on_connection	accepted: a slot in the table (the listener's thread)
+ *	on_first_line	a request begins (from here on the connection's own thread)
+ *	on_request	the head is there: refuse it, or say nothing; once more when the request is whole: answer
+ *	on_completed	the answer was sent, or the connection broke; the next request, or a close, follows
+ *	on_connection	closed: the slot's end (the listener's thread)
+ *
+ * A refusal is queued in the first of the two calls, since the library drops the connection when an answer comes while
+ * it reads a body; whatever is queued there closes the connection. Handlers run in the last one.
+ */
+#include "net/http_request.h"
+
+#include "base/auto.h"
+#include "base/metric.h"
+#include "base/text.h"
+#include "os/clock.h"
+#include "os/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STACK_BYTES      (256 * 1024)
+#define STOP_MS          2000
+#define LINGER_BYTES_MAX (1024 * 1024)
+#define LINGER_WAIT_MS   2000
+
+/*
+ * Threads the library may have beyond the slots: those of CUT connections that are on their way out. At this many it
+ * closes newcomers unseen.
+ */
+#define DYING_MAX 1024
+
+struct http_listener {
+	int                fd;
+	struct MHD_Daemon *daemon;
+};
+
+/* --- The library's callbacks --- */
+
+/* NULL when there was no memory for it; such a connection was shut down. */
+static struct http_request *request_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static int fd_of(struct MHD_Connection *mhd)
+{
+	return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static void enter(struct http_server *s, struct MHD_Connection *mhd, void **context)
+{
+	struct http_request    *rq   = calloc(1, sizeof(*rq));
+	int                     fd   = fd_of(mhd);
+	struct addr             peer = { .family = ADDR_NONE };
+	struct sockaddr_storage sa;
+	socklen_t               len = sizeof(sa);
+
+	if (!rq) {
+		shutdown(fd, SHUT_RDWR);
+		return;
+	}
+	/* Not from the library, which does not say how long the address is that it kept. */
+	if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0)
+		addr_of_sockaddr(&peer, (struct sockaddr *)&sa, len);
+	rq->server = s;
+	rq->mhd    = mhd;
+	http_table_enter(&s->table, &rq->slot, fd, &peer);
+	*context = rq;
+}
+
+static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+	struct http_server  *s  = arg;
+	struct http_request *rq = *context;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		enter(s, mhd, context);
+	} else if (rq) {
+		http_table_leave(&s->table, &rq->slot);
+		free(rq);
+		*context = NULL;
+	}
+}
+
+static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mhd)
+{
+	struct http_server  *s  = arg;
+	struct http_request *rq = request_of(mhd);
+
+	(void)uri;
+	if (rq) {
+		rq->began_ms = clock_mono_ms();
+		http_table_hear(&s->table, &rq->slot);
+	}
+	return NULL;
+}
+
+/* *state is NULL in the first call for a request. */
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *path, const char *method,
+                                  const char *version, const char *data, size_t *len, void **state)
+{
+	struct http_request *rq = request_of(mhd);
+
+	(void)arg;
+	(void)version;
+	(void)data;
+	if (!rq)
+		return MHD_NO;
+	if (!*state) {
+		*state     = rq;
+		rq->method = method;
+		rq->path   = path;
+		return http_request_begin(rq);
+	}
+	return *len == 0 ? http_request_finish(rq) : MHD_NO;
+}
+
+/*
+ * A close while bytes of the peer are unread makes the kernel send a reset, and a reset can destroy the answer before
+ * the peer has read it. So the peer is told that nothing more comes, and what it still sends is read and forgotten, for
+ * a while.
+ */
+static void linger(struct http_request *rq)
+{
+	char          sink[4096];
+	struct pollfd p    = { .fd = rq->slot.fd, .events = POLLIN };
+	size_t        seen = 0;
+
+	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_LINGERING))
+		return;
+	shutdown(p.fd, SHUT_WR);
+	while (seen < LINGER_BYTES_MAX && poll(&p, 1, LINGER_WAIT_MS) > 0) {
+		ssize_t n = recv(p.fd, sink, sizeof(sink), MSG_DONTWAIT);
+
+		if (n <= 0)
+			break;
+		seen += (size_t)n;
+	}
+}
+
+static void count_answer(unsigned status)
+{
+	static const enum metric by_class[] = { M_HTTP_REQUESTS_2XX, M_HTTP_REQUESTS_3XX, M_HTTP_REQUESTS_4XX,
+		                                M_HTTP_REQUESTS_5XX };
+
+	if (status >= 200 && status < 600)
+		metric_inc(by_class[status / 100 - 2]);
+}
+
+static void log_answer(const struct http_request *rq, bool known, unsigned status)
+{
+	char client[ADDR_TEXT_BYTES], path[128] = "?";
+
+	if (!log_is_on(LOG_DEBUG))
+		return;
+	addr_text_log(client, known ? &rq->client : &rq->slot.peer);
+	if (known)
+		text_escape(path, sizeof(path), rq->path, strlen(rq->path));
+	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=%s status=%u ms=%lld", rq->server->cfg.name,
+	          client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
+}
+
+/* *state is NULL when the library answered before on_request was called. */
+static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode why)
+{
+	struct http_server             *s    = arg;
+	struct http_request            *rq   = request_of(mhd);
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+	bool                            sent = why == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+	bool                            ours = *state != NULL;
+
+	if (!rq)
+		return;
+	if (info) {
+		count_answer(info->http_status);
+		log_answer(rq, ours, info->http_status);
+	}
+	if (info && (ours ? sent && rq->has_body : why == MHD_REQUEST_TERMINATED_WITH_ERROR))
+		linger(rq);
+	else
+		http_table_move(&s->table, &rq->slot, HTTP_IDLE); /* also on its way to the close */
+	rq->has_body = false;
+}
+
+/* %2f stays %2f, so that nobody's slash is taken for ours. */
+static size_t keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
+{
+	(void)arg;
+	(void)mhd;
+	return strlen(text);
+}
+
+static void on_log(void *arg, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+static void on_log(void *arg, const char *format, va_list args)
+{
+	struct http_server *s = arg;
+	char                text[256], line[512];
+
+	if (!log_is_on(LOG_DEBUG))
+		return;
+	text_formatv(text, sizeof(text), format, args);
+	text_escape(line, sizeof(line), text, strcspn(text, "\n"));
+	log_debug("http", 0, "library", "server=%s %s", s->cfg.name, line);
+}
+
+/* --- Start and stop --- */
+
+static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
+{
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
+	                 MHD_USE_ERROR_LOG;
+	unsigned most = (unsigned)s->cfg.connections_max + DYING_MAX;
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+	                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
+	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head,
+	                        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+	                        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
+	                        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_UNESCAPE_CALLBACK,
+	                        keep_escapes, s, MHD_OPTION_END);
+}
+
+static enum err start_daemons(struct http_server *s)
+{
+	for (size_t i = 0; i < s->listener_count; i++) {
+		struct http_listener *l = &s->listeners[i];
+
+		l->daemon = start_daemon(s, l->fd);
+		if (l->daemon)
+			continue;
+		log_error("http", 0, "fails", "server=%s cannot start its threads: %s", s->cfg.name, strerror(errno));
+		l->fd = -1; /* whether the library closed it is not said, and closing twice is worse than never */
+		return ERR_IO;
+	}
+	return ERR_OK;
+}
+
+static enum err start_table(struct http_server *s)
+{
+	struct http_table_config cfg = {
+		.name            = s->cfg.name,
+		.slots_max       = (size_t)s->cfg.connections_max,
+		.per_address_max = (size_t)s->cfg.per_address_max,
+		.unlimited       = &s->trusted,
+		.request_ms      = s->conf->limits.http_request_ms,
+		.idle_ms         = s->conf->limits.http_idle_ms,
+	};
+
+	return http_table_init(&s->table, &cfg);
+}
+
+static void stop_threads(struct http_server *s)
+{
+	for (size_t i = 0; i < s->listener_count; i++) {
+		if (s->listeners[i].daemon)
+			MHD_quiesce_daemon(s->listeners[i].daemon);
+	}
+	http_table_stop(&s->table, STOP_MS);
+	/* The sockets are closed after the daemons ended: until then a thread of theirs may be about to accept. */
+	for (size_t i = 0; i < s->listener_count; i++)
+		MHD_stop_daemon(s->listeners[i].daemon);
+	http_table_fini(&s->table);
+}
+
+/*
+ * The threads that are made here, and those that they make, take no signals: signals are the loop's. Faults of a
+ * thread's own are left alone, or nobody would hear of them.
+ */
+static enum err start_threads(struct http_server *s)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
+
+	sigset_t all, before;
+	enum err e;
+
+	sigfillset(&all);
+	for (size_t i = 0; i < COUNT_OF(faults); i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	e = start_table(s);
+	if (e == ERR_OK) {
+		e = start_daemons(s);
+		if (e != ERR_OK)
+			stop_threads(s);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return e;
+}
+
+/* Its threads have ended or never began. */
+static void free_server(struct http_server *s)
+{
+	for (size_t i = 0; i < s->listener_count; i++) {
+		if (s->listeners[i].fd >= 0)
+			close(s->listeners[i].fd);
+	}
+	free(s->listeners);
+	addr_nets_fini(&s->trusted);
+	free(s);
+}
+
+static struct http_server *new_server(const struct http_config *cfg, const struct conf *conf, const int *fds,
+                                      size_t fd_count)
+{
+	struct http_server   *s         = calloc(1, sizeof(*s));
+	struct http_listener *listeners = calloc(fd_count ? fd_count : 1, sizeof(*listeners));
+
+	if (!s || !listeners) {
+		for (size_t i = 0; i < fd_count; i++)
+			close(fds[i]);
+		free(listeners);
+		free(s);
+		return NULL;
+	}
+	for (size_t i = 0; i < fd_count; i++)
+		listeners[i].fd = fds[i];
+	s->cfg            = *cfg;
+	s->conf           = conf;
+	s->listeners      = listeners;
+	s->listener_count = fd_count;
+	return s;
+}
+
+enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf, const int *fds,
+                    size_t fd_count)
+{
+	struct http_server *s = new_server(cfg, conf, fds, fd_count);
+	enum err            e;
+
+	if (!s)
+		return ERR_NOMEM;
+	e = addr_nets_parse(&s->trusted, conf->http_trusted_proxies.words, conf->http_trusted_proxies.count);
+	if (e == ERR_OK)
+		e = start_threads(s);
+	if (e != ERR_OK) {
+		free_server(s);
+		return e;
+	}
+	*out = s;
+	return ERR_OK;
+}
+
+void http_stop(struct http_server *s)
+{
+	stop_threads(s);
+	free_server(s);
+}
+
+void http_poke(struct http_server *s)
+{
+	http_table_sweep(&s->table);
+}

@@ -1,0 +1,378 @@
+/*
+ * The connections of an HTTP server.
+ *
+ * One mutex guards all. It is also what makes shutdown() on another thread's socket safe: the library closes a socket
+ * only after http_table_leave, so that no number is shut down that already belongs to somebody else.
+ */
+#include "net/http_table.h"
+
+#include "base/auto.h"
+#include "base/metric.h"
+#include "os/clock.h"
+#include "os/log.h"
+#include "os/random.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define WIDE_FACTOR  8
+#define LINGER_MS    2000
+#define SWEEP_MS_MAX 250 /* how late a deadline may be noticed, and the longest real wait while there are connections */
+#define SWEEP_MS_MIN 10
+
+struct http_bucket {
+	uint8_t key[ADDR_KEY_BYTES];
+	size_t  count;
+};
+
+#define BIT(phase) (1u << (phase))
+
+/* clang-format off */
+static const unsigned allowed[HTTP_PHASE_COUNT] = {
+	[HTTP_IDLE]      = BIT(HTTP_IDLE) | BIT(HTTP_READING) | BIT(HTTP_CUT),
+	[HTTP_READING]   = BIT(HTTP_WORKING) | BIT(HTTP_ANSWERING) | BIT(HTTP_LINGERING) | BIT(HTTP_IDLE) |
+	                   BIT(HTTP_CUT),
+	[HTTP_WORKING]   = BIT(HTTP_ANSWERING) | BIT(HTTP_IDLE) | BIT(HTTP_CUT),
+	[HTTP_ANSWERING] = BIT(HTTP_IDLE) | BIT(HTTP_LINGERING) | BIT(HTTP_CUT),
+	[HTTP_LINGERING] = BIT(HTTP_CUT),
+};
+/* clang-format on */
+
+static bool is_running(enum http_phase p)
+{
+	return p == HTTP_WORKING || p == HTTP_ANSWERING;
+}
+
+/* Those whose slot another may have: nothing of a complete request would be lost. */
+static bool may_be_pushed(enum http_phase p)
+{
+	return p == HTTP_IDLE || p == HTTP_READING || p == HTTP_LINGERING;
+}
+
+static int64_t patience_ms(const struct http_table *t, enum http_phase p)
+{
+	switch (p) {
+	case HTTP_IDLE:
+		return t->cfg.idle_ms;
+	case HTTP_READING:
+	case HTTP_ANSWERING:
+		return t->cfg.request_ms;
+	case HTTP_LINGERING:
+		return LINGER_MS;
+	default:
+		return 0;
+	}
+}
+
+static struct http_bucket *join_bucket(struct http_table *t, const uint8_t key[ADDR_KEY_BYTES])
+{
+	struct http_bucket *b = map_get(&t->buckets, key);
+
+	if (!b) {
+		b = calloc(1, sizeof(*b));
+		if (!b)
+			return NULL;
+		memcpy(b->key, key, sizeof(b->key));
+		if (map_put(&t->buckets, b->key, b) != ERR_OK) {
+			free(b);
+			return NULL;
+		}
+	}
+	b->count++;
+	return b;
+}
+
+static void leave_bucket(struct http_table *t, struct http_bucket **b)
+{
+	if (*b && --(*b)->count == 0) {
+		map_remove(&t->buckets, (*b)->key);
+		free(*b);
+	}
+	*b = NULL;
+}
+
+static void set_phase(struct http_table *t, struct http_slot *s, enum http_phase to)
+{
+	int64_t ms = patience_ms(t, to);
+
+	assert(allowed[s->phase] & BIT(to));
+	t->running -= is_running(s->phase);
+	t->running += is_running(to);
+	s->phase       = to;
+	s->deadline_ms = ms ? clock_mono_ms() + ms : 0;
+}
+
+static void cut(struct http_table *t, struct http_slot *s)
+{
+	set_phase(t, s, HTTP_CUT);
+	if (s->narrow) {
+		t->taken--;
+		metric_add(M_HTTP_CONNECTIONS, -1);
+	}
+	leave_bucket(t, &s->narrow);
+	leave_bucket(t, &s->wide);
+	shutdown(s->fd, SHUT_RDWR);
+	pthread_cond_signal(&t->settled);
+}
+
+static struct http_slot *slot_of(struct list *in)
+{
+	return CONTAINER(in, struct http_slot, in);
+}
+
+/* Whether a should go rather than b, which is older. */
+static bool goes_before(const struct http_slot *a, const struct http_slot *b)
+{
+	bool a_waits = a->phase != HTTP_READING, b_waits = b->phase != HTTP_READING;
+
+	if (a_waits != b_waits)
+		return a_waits;
+	return a->narrow->count > b->narrow->count;
+}
+
+/* Cuts the connection that matters least, of this bucket unless it is NULL. False when all have a complete request. */
+static bool make_room(struct http_table *t, const struct http_bucket *of)
+{
+	struct http_slot *least = NULL;
+
+	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
+		struct http_slot *s = slot_of(in);
+
+		if (!may_be_pushed(s->phase) || (of && s->narrow != of && s->wide != of))
+			continue;
+		if (!least || goes_before(s, least))
+			least = s;
+	}
+	if (!least)
+		return false;
+	log_debug("http", least->id, "pushed-out", "server=%s", t->cfg.name);
+	cut(t, least);
+	return true;
+}
+
+/* Makes the newcomer, which is in its buckets but not in the list yet, fit into every limit. */
+static bool fit(struct http_table *t, const struct http_slot *s)
+{
+	bool   limited = t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, &s->peer);
+	size_t max     = t->cfg.per_address_max;
+
+	if (limited && s->narrow->count > max) {
+		metric_inc(M_HTTP_REFUSED_ADDRESS);
+		if (!make_room(t, s->narrow))
+			return false;
+	}
+	if (limited && s->wide && s->wide->count > max * WIDE_FACTOR) {
+		metric_inc(M_HTTP_REFUSED_ADDRESS);
+		if (!make_room(t, s->wide))
+			return false;
+	}
+	if (t->taken > t->cfg.slots_max) {
+		metric_inc(M_HTTP_REFUSED_TOTAL);
+		return make_room(t, NULL);
+	}
+	return true;
+}
+
+static bool take_slot(struct http_table *t, struct http_slot *s)
+{
+	uint8_t key[ADDR_KEY_BYTES];
+
+	addr_key(key, &s->peer);
+	s->narrow = join_bucket(t, key);
+	if (!s->narrow)
+		return false;
+	t->taken++;
+	metric_inc(M_HTTP_CONNECTIONS);
+	if (addr_key_wide(key, &s->peer)) {
+		s->wide = join_bucket(t, key);
+		if (!s->wide)
+			return false;
+	}
+	return fit(t, s);
+}
+
+bool http_table_enter(struct http_table *t, struct http_slot *s, int fd, const struct addr *peer)
+{
+	static _Atomic uint64_t last_id;
+	bool                    in;
+
+	*s = (struct http_slot){
+		.id    = atomic_fetch_add(&last_id, 1) + 1,
+		.peer  = *peer,
+		.fd    = fd,
+		.phase = HTTP_IDLE,
+	};
+	pthread_mutex_lock(&t->lock);
+	set_phase(t, s, HTTP_READING);
+	in = !t->stopping && take_slot(t, s);
+	if (!in)
+		cut(t, s);
+	if (list_is_empty(&t->slots))
+		pthread_cond_signal(&t->wake);
+	list_append(&t->slots, &s->in);
+	pthread_mutex_unlock(&t->lock);
+	return in;
+}
+
+void http_table_leave(struct http_table *t, struct http_slot *s)
+{
+	pthread_mutex_lock(&t->lock);
+	if (s->phase != HTTP_CUT)
+		cut(t, s);
+	list_remove(&s->in);
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool http_table_move(struct http_table *t, struct http_slot *s, enum http_phase to)
+{
+	bool alive;
+
+	pthread_mutex_lock(&t->lock);
+	alive = s->phase != HTTP_CUT;
+	if (alive) {
+		set_phase(t, s, to);
+		if (t->stopping && may_be_pushed(to)) {
+			cut(t, s);
+			alive = false;
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+	return alive;
+}
+
+void http_table_hear(struct http_table *t, struct http_slot *s)
+{
+	pthread_mutex_lock(&t->lock);
+	if (s->phase == HTTP_IDLE)
+		set_phase(t, s, HTTP_READING);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void sweep(struct http_table *t)
+{
+	int64_t now = clock_mono_ms();
+
+	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
+		struct http_slot *s = slot_of(in);
+
+		if (s->deadline_ms == 0 || now < s->deadline_ms)
+			continue;
+		if (s->phase == HTTP_READING || s->phase == HTTP_ANSWERING) {
+			metric_inc(M_HTTP_REFUSED_LATE);
+			log_debug("http", s->id, "late", "server=%s", t->cfg.name);
+		}
+		cut(t, s);
+	}
+}
+
+void http_table_sweep(struct http_table *t)
+{
+	pthread_mutex_lock(&t->lock);
+	sweep(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Waits for at most ms of real time, which no test moves. */
+static void wait_real(struct http_table *t, pthread_cond_t *cond, int64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_cond_timedwait(cond, &t->lock, &until);
+}
+
+static int64_t sweep_period_ms(const struct http_table *t)
+{
+	int64_t shortest = t->cfg.request_ms < t->cfg.idle_ms ? t->cfg.request_ms : t->cfg.idle_ms;
+	int64_t ms       = shortest / 20;
+
+	return ms < SWEEP_MS_MIN ? SWEEP_MS_MIN : ms > SWEEP_MS_MAX ? SWEEP_MS_MAX : ms;
+}
+
+static void *sweep_thread(void *arg)
+{
+	struct http_table *t      = arg;
+	int64_t            period = sweep_period_ms(t);
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->ended) {
+		if (list_is_empty(&t->slots))
+			pthread_cond_wait(&t->wake, &t->lock);
+		else
+			wait_real(t, &t->wake, period);
+		sweep(t);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+static int64_t real_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void http_table_stop(struct http_table *t, int64_t wait_ms)
+{
+	int64_t until = real_ms() + wait_ms;
+
+	pthread_mutex_lock(&t->lock);
+	t->stopping = true;
+	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
+		if (may_be_pushed(slot_of(in)->phase))
+			cut(t, slot_of(in));
+	}
+	for (int64_t left = wait_ms; t->running > 0 && left > 0; left = until - real_ms())
+		wait_real(t, &t->settled, left);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void free_parts(struct http_table *t)
+{
+	pthread_cond_destroy(&t->settled);
+	pthread_cond_destroy(&t->wake);
+	pthread_mutex_destroy(&t->lock);
+	map_fini(&t->buckets);
+}
+
+enum err http_table_init(struct http_table *t, const struct http_table_config *cfg)
+{
+	pthread_condattr_t attr;
+
+	*t = (struct http_table){ .cfg = *cfg };
+	list_init(&t->slots);
+	map_init(&t->buckets, ADDR_KEY_BYTES, random_u64());
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->wake, &attr);
+	pthread_cond_init(&t->settled, &attr);
+	pthread_condattr_destroy(&attr);
+
+	if (pthread_create(&t->sweeper, NULL, sweep_thread, t) == 0)
+		return ERR_OK;
+	free_parts(t);
+	return ERR_IO;
+}
+
+void http_table_fini(struct http_table *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->ended = true;
+	pthread_cond_signal(&t->wake);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->sweeper, NULL);
+	free_parts(t);
+}

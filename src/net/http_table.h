@@ -1,0 +1,96 @@
+/*
+ * The connections of an HTTP server: who has a slot, until when, and who must go when slots are short.
+ *
+ *	     first line            whole request          answer ready
+ *	IDLE ----------> READING ----------------> WORKING --------------> ANSWERING ----> IDLE
+ *	                    \_____________ refused at its head ______________^ \_______> LINGERING
+ *
+ *	request broken off:                           READING, WORKING or ANSWERING ----> IDLE
+ *	deadline, pushed out, or the server stops:    each, but WORKING has no deadline -> CUT
+ *
+ * A connection begins in READING, so that one deadline holds from accept to the end of the first request. Deadlines are
+ * total: a byte now and then moves none of them. A CUT connection has no slot any more, and its socket was shut down;
+ * the thread that serves it notices and ends.
+ *
+ * When all slots are taken, a newcomer gets the one of a connection without a complete request: an idle one first (its
+ * client loses nothing), then one of the address that has most, and the oldest among equals. So whoever fills the
+ * server with slow requests pushes out himself. When every request is complete, the newcomer goes.
+ *
+ * Any thread may call any of these.
+ */
+#ifndef NET_HTTP_TABLE_H
+#define NET_HTTP_TABLE_H
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "net/addr.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum http_phase { HTTP_IDLE, HTTP_READING, HTTP_WORKING, HTTP_ANSWERING, HTTP_LINGERING, HTTP_CUT, HTTP_PHASE_COUNT };
+
+struct http_bucket; /* how many slots one address has */
+
+/* A part of the caller's own struct for the connection; id, peer and fd may be read, the rest is the table's. */
+struct http_slot {
+	struct list         in;
+	uint64_t            id;   /* for logs; never used twice in a process */
+	struct addr         peer; /* of TCP, not behind the proxy */
+	int                 fd;   /* the library's; open until http_table_leave */
+	enum http_phase     phase;
+	int64_t             deadline_ms;   /* monotonic; 0: none */
+	struct http_bucket *narrow, *wide; /* NULL once CUT; wide: of IPv6 only */
+};
+
+struct http_table_config {
+	const char             *name; /* in logs */
+	size_t                  slots_max;
+	size_t                  per_address_max; /* 0: no limit; 8 times as many per /48 of IPv6 */
+	const struct addr_nets *unlimited;       /* addresses that per_address_max is not for */
+	int64_t                 request_ms, idle_ms;
+};
+
+struct http_table {
+	struct http_table_config cfg;
+	pthread_mutex_t          lock;
+	pthread_cond_t           wake;    /* for the sweeper: there is something to look at, or it must end */
+	pthread_cond_t           settled; /* for http_table_stop: one less is running */
+	pthread_t                sweeper;
+	struct list              slots; /* from the oldest to the newest, the CUT ones too */
+	struct map               buckets;
+	size_t                   taken;   /* slots in use */
+	size_t                   running; /* WORKING or ANSWERING */
+	bool                     stopping, ended;
+};
+
+/* Starts the thread that looks at the deadlines. cfg is copied, what it points to must outlive the table. */
+enum err http_table_init(struct http_table *t, const struct http_table_config *cfg);
+void     http_table_fini(struct http_table *t); /* all connections must have left */
+
+/*
+ * A connection was accepted: it gets a slot or is CUT at once. False only when it is CUT. http_table_leave is due in
+ * either case, before the socket is closed.
+ */
+bool http_table_enter(struct http_table *t, struct http_slot *s, int fd, const struct addr *peer);
+void http_table_leave(struct http_table *t, struct http_slot *s);
+
+/* The first line of a request came. */
+void http_table_hear(struct http_table *t, struct http_slot *s);
+
+/* Moves on, with the deadline of the new phase. False when the connection is CUT: nothing need be done for it. */
+bool http_table_move(struct http_table *t, struct http_slot *s, enum http_phase to);
+
+/* Looks at all deadlines now. */
+void http_table_sweep(struct http_table *t);
+
+/*
+ * Cuts what does not run, and waits at most wait_ms of real time for the rest, each of which is cut when it ends. No
+ * slot is given any more.
+ */
+void http_table_stop(struct http_table *t, int64_t wait_ms);
+
+#endif

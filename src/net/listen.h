@@ -1,0 +1,32 @@
+/*
+ * Listening sockets, from settings.
+ */
+#ifndef NET_LISTEN_H
+#define NET_LISTEN_H
+
+#include "base/err.h"
+#include "net/addr.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+
+/*
+ * A bound, listening, non-blocking, close-on-exec TCP socket for "1.2.3.4:80" or "[::1]:80" (IPv6 only). *bound has the
+ * port that the kernel chose for port 0. ERR_HELD: in use; ERR_MALFORMED: text is no such thing; ERR_IO: errno says
+ * why. On any of these one clear sentence, which begins with text, was written to report, and *fd is untouched.
+ */
+enum err listen_tcp(int *fd, struct addr *bound, const char *text, FILE *report);
+
+/*
+ * The same for a unix socket; its folder is made (0750) when missing, a stale socket is removed (call it only under the
+ * data folder's lock), the socket gets mode 0660.
+ */
+enum err listen_unix(int *fd, const char *path, FILE *report);
+
+/*
+ * Sets the process's limit of open files to what it may be, at most 131072 (libwebsockets keeps a table with a place
+ * for each); returns it.
+ */
+long listen_raise_files(void);
+
+#endif

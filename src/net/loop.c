@@ -1,0 +1,260 @@
+/*
+ * A turn of the loop: wait for sockets, call who they belong to, then the flushes; timers come from one uv timer that
+ * ticks ten times a second, so that a moved test clock is noticed at the next tick.
+ */
+#include "net/loop.h"
+
+#include "net/wheel.h"
+#include "os/clock.h"
+#include "os/log.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <uv.h>
+
+struct signal_watch {
+	struct signal_watch *next;
+	uv_signal_t          handle;
+	void (*run)(void *arg);
+	void *arg;
+};
+
+/* Apart from struct loop so that a reader of the time may hold a const loop. */
+struct now {
+	int64_t ms;
+	bool    fresh; /* read since the loop last waited */
+};
+
+struct loop {
+	uv_loop_t                   uv;
+	uv_async_t                  wake;
+	uv_prepare_t                before_wait;
+	uv_timer_t                  tick;
+	struct now                 *now;
+	struct wheel                wheel;
+	struct loop_flush          *flushes, **flushes_end;
+	struct signal_watch        *signals;
+	_Atomic(struct loop_post *) posts; /* the newest first */
+	_Atomic(bool)               stopping;
+	bool                        running, settling;
+	pthread_t                   thread; /* of loop_run, while running */
+};
+
+static void assert_thread(const struct loop *l)
+{
+	assert(!l->running || pthread_equal(l->thread, pthread_self()));
+	(void)l;
+}
+
+int64_t loop_now_ms(const struct loop *l)
+{
+	assert_thread(l);
+	if (!l->now->fresh) {
+		l->now->ms    = clock_mono_ms();
+		l->now->fresh = true;
+	}
+	return l->now->ms;
+}
+
+void *loop_uv(struct loop *l)
+{
+	return &l->uv;
+}
+
+static void on_tick(uv_timer_t *tick)
+{
+	struct loop *l = tick->data;
+
+	if (!l->settling)
+		wheel_run(&l->wheel, loop_now_ms(l));
+}
+
+void timer_set(struct loop *l, struct timer *t, int64_t at_ms)
+{
+	assert_thread(l);
+	wheel_set(&l->wheel, t, at_ms);
+}
+
+void loop_poke(struct loop *l)
+{
+	l->now->fresh = false;
+	wheel_run(&l->wheel, loop_now_ms(l));
+}
+
+void loop_add_flush(struct loop *l, struct loop_flush *f)
+{
+	assert_thread(l);
+	f->next         = NULL;
+	*l->flushes_end = f;
+	l->flushes_end  = &f->next;
+}
+
+static void on_before_wait(uv_prepare_t *prepare)
+{
+	struct loop *l = prepare->data;
+
+	if (l->settling)
+		return;
+	for (struct loop_flush *f = l->flushes; f; f = f->next)
+		f->run(f);
+	l->now->fresh = false;
+}
+
+void loop_post(struct loop *l, struct loop_post *p)
+{
+	struct loop_post *newest = atomic_load_explicit(&l->posts, memory_order_relaxed);
+
+	do
+		p->next = newest;
+	while (!atomic_compare_exchange_weak(&l->posts, &newest, p));
+
+	/* Who finds others waiting need not wake the loop: it was woken for them and has not looked yet. */
+	if (!newest)
+		uv_async_send(&l->wake);
+}
+
+static void run_posts(struct loop *l)
+{
+	struct loop_post *newest = atomic_exchange(&l->posts, NULL);
+	struct loop_post *first  = NULL;
+
+	while (newest) {
+		struct loop_post *older = newest->next;
+
+		newest->next = first;
+		first        = newest;
+		newest       = older;
+	}
+	while (first) {
+		struct loop_post *p = first;
+
+		first = p->next;
+		p->run(p);
+	}
+}
+
+static void on_wake(uv_async_t *wake)
+{
+	struct loop *l = wake->data;
+
+	if (l->settling)
+		return;
+	run_posts(l);
+	if (atomic_load(&l->stopping))
+		uv_stop(&l->uv);
+}
+
+void loop_stop(struct loop *l)
+{
+	atomic_store(&l->stopping, true);
+	uv_async_send(&l->wake);
+}
+
+static void on_signal(uv_signal_t *handle, int signal)
+{
+	struct signal_watch *w = handle->data;
+
+	(void)signal;
+	w->run(w->arg);
+}
+
+enum err loop_on_signal(struct loop *l, int signal, void (*run)(void *arg), void *arg)
+{
+	struct signal_watch *w = calloc(1, sizeof(*w));
+
+	assert_thread(l);
+	if (!w)
+		return ERR_NOMEM;
+	w->run = run;
+	w->arg = arg;
+	if (uv_signal_init(&l->uv, &w->handle) != 0) {
+		free(w);
+		return ERR_IO;
+	}
+	w->handle.data = w;
+	w->next        = l->signals;
+	l->signals     = w; /* from here on loop_free ends it */
+	return uv_signal_start(&w->handle, on_signal, signal) == 0 ? ERR_OK : ERR_IO;
+}
+
+struct loop *loop_new(void)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->now = calloc(1, sizeof(*l->now));
+	if (!l->now || uv_loop_init(&l->uv) != 0) {
+		free(l->now);
+		free(l);
+		return NULL;
+	}
+	l->flushes_end = &l->flushes;
+	wheel_init(&l->wheel, loop_now_ms(l));
+
+	uv_prepare_init(&l->uv, &l->before_wait);
+	uv_timer_init(&l->uv, &l->tick);
+	l->before_wait.data = l->tick.data = l->wake.data = l;
+	uv_prepare_start(&l->before_wait, on_before_wait);
+	uv_timer_start(&l->tick, on_tick, WHEEL_SLOT_MS, WHEEL_SLOT_MS);
+	if (uv_async_init(&l->uv, &l->wake, on_wake) != 0) {
+		loop_free(l);
+		return NULL;
+	}
+	return l;
+}
+
+void loop_run(struct loop *l)
+{
+	l->thread     = pthread_self();
+	l->running    = true;
+	l->now->fresh = false;
+	uv_run(&l->uv, UV_RUN_DEFAULT);
+	l->running = false;
+}
+
+void loop_drain(struct loop *l)
+{
+	run_posts(l);
+}
+
+#define SETTLE_TURNS 8 /* a library may close one handle from the end of another */
+
+void loop_settle(struct loop *l)
+{
+	assert(!l->running);
+	l->settling = true;
+	for (int i = 0; i < SETTLE_TURNS; i++)
+		uv_run(&l->uv, UV_RUN_NOWAIT);
+	l->settling = false;
+	uv_async_send(&l->wake); /* its call may just have been swallowed */
+}
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+void loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+
+	/* Parts close their own handles; what is left here is ours. */
+	uv_walk(&l->uv, close_handle, NULL);
+	uv_run(&l->uv, UV_RUN_DEFAULT);
+	if (uv_loop_close(&l->uv) != 0)
+		log_error("loop", 0, "keeps", "handles after its end");
+	while (l->signals) {
+		struct signal_watch *w = l->signals;
+
+		l->signals = w->next;
+		free(w);
+	}
+	free(l->now);
+	free(l);
+}

@@ -1,0 +1,174 @@
+/* The server: made, stopped, freed; and its part in each turn of the loop. */
+#include "net/ws.h"
+
+#include "net/ws_conn.h"
+#include "os/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define EVENTS_MAX       512
+#define SPARE_BLOCKS_MAX 512
+
+/*
+ * All connections hang on one epoll descriptor of ours, on which libuv waits as if it were a socket. So a change of
+ * interest is one system call instead of libuv's two, and none at all for the usual connection.
+ */
+static void on_epoll(uv_poll_t *poll, int status, int events)
+{
+	struct ws         *ws = poll->data;
+	struct epoll_event ready[EVENTS_MAX];
+	int                n = epoll_wait(ws->epoll_fd, ready, EVENTS_MAX, 0);
+
+	(void)status;
+	(void)events;
+	for (int i = 0; i < n; i++)
+		ws_conn_on_events(ready[i].data.ptr, ready[i].events, loop_now_ms(ws->loop));
+}
+
+static void finish_stop(struct ws *ws)
+{
+	void (*stopped)(void *arg) = ws->stopped;
+
+	ws->stopped = NULL;
+	stopped(ws->stopped_arg);
+}
+
+/* What is said to handlers at the end of a turn can lead to more output, and that to more ends. */
+static void on_flush(struct loop_flush *f)
+{
+	struct ws   *ws = CONTAINER(f, struct ws, flush);
+	struct list *first;
+
+	while (!list_is_empty(&ws->dirty) || !list_is_empty(&ws->ended)) {
+		while ((first = list_take_first(&ws->dirty)))
+			ws_conn_flush(CONTAINER(first, struct ws_conn, in_dirty), loop_now_ms(ws->loop));
+		ws_conn_reap(ws, loop_now_ms(ws->loop));
+	}
+	ws_upgrade_settle(ws);
+	metric_set(M_WS_QUEUED_BYTES, (int64_t)ws->output_bytes);
+	metric_set(M_WS_PARTIAL_BYTES, (int64_t)ws->input_bytes);
+	if (ws->stopping && ws->stopped && ws->conn_count == 0)
+		finish_stop(ws);
+}
+
+static void init_limits(struct ws *ws)
+{
+	const struct limits *l = ws->limits;
+
+	ws->queue_limits = (struct ws_queue_limits){
+		.control_bytes   = (size_t)l->ws_control,
+		.datagram_bytes  = (size_t)l->ws_backlog,
+		.datagram_frames = (size_t)l->ws_backlog_frames,
+		.datagram_ms     = l->ws_backlog_ms,
+	};
+	ws->turn_cap = (size_t)l->ws_turn_bytes;
+}
+
+static enum err init_epoll(struct ws *ws)
+{
+	ws->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ws->epoll_fd < 0 || uv_poll_init(loop_uv(ws->loop), &ws->poll, ws->epoll_fd) != 0)
+		return ERR_IO;
+	ws->poll.data = ws;
+	uv_poll_start(&ws->poll, UV_READABLE, on_epoll);
+	return ERR_OK;
+}
+
+enum err ws_new(struct ws **out, struct loop *l, const struct conf *conf, FILE *report)
+{
+	struct ws *ws = calloc(1, sizeof(*ws));
+	enum err   e;
+
+	if (!ws)
+		return ERR_NOMEM;
+	ws->loop      = l;
+	ws->conf      = conf;
+	ws->limits    = &conf->limits;
+	ws->epoll_fd  = -1;
+	ws->flush.run = on_flush;
+	list_init(&ws->conns);
+	list_init(&ws->dirty);
+	list_init(&ws->ended);
+	ws_blocks_init(&ws->blocks, SPARE_BLOCKS_MAX);
+	init_limits(ws);
+
+	ws->turn = malloc(ws->turn_cap);
+	e        = ws->turn ? ERR_OK : ERR_NOMEM;
+	if (e == ERR_OK)
+		e = addr_nets_parse(&ws->trusted, conf->http_trusted_proxies.words, conf->http_trusted_proxies.count);
+	if (e == ERR_OK)
+		e = ws_accept_init(ws);
+	if (e == ERR_OK)
+		e = ws_tls_check(ws, report);
+	if (e == ERR_OK)
+		e = ws_upgrader_init(ws);
+	if (e == ERR_OK)
+		e = init_epoll(ws);
+	if (e != ERR_OK) {
+		ws_free(ws);
+		return e;
+	}
+	loop_add_flush(l, &ws->flush);
+	*out = ws;
+	return ERR_OK;
+}
+
+void ws_route(struct ws *ws, const char *path, const struct ws_handler *h)
+{
+	assert(ws->route_count < WS_ROUTES_MAX);
+	ws->routes[ws->route_count++] = (struct ws_route){ .path = path, .handler = h };
+}
+
+void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg)
+{
+	int64_t now_ms = loop_now_ms(ws->loop);
+
+	ws->stopping    = true;
+	ws->stopped     = done;
+	ws->stopped_arg = arg;
+	ws_accept_stop(ws);
+	for (struct list *at = ws->conns.next; at != &ws->conns; at = at->next) {
+		struct ws_conn *c = CONTAINER(at, struct ws_conn, in_conns);
+
+		if (c->phase == WS_HEAD)
+			ws_conn_end(c, M_WS_CLOSED_SERVER, false);
+		else
+			ws_conn_close(c, M_WS_CLOSED_SERVER, now_ms);
+	}
+}
+
+/* Connections that a stop left over; nobody is told any more. */
+static void end_all(struct ws *ws)
+{
+	for (struct list *at = ws->conns.next; at != &ws->conns; at = at->next) {
+		struct ws_conn *c = CONTAINER(at, struct ws_conn, in_conns);
+
+		c->data = NULL;
+		ws_conn_end(c, M_WS_CLOSED_SERVER, true);
+	}
+	ws_conn_reap(ws, loop_now_ms(ws->loop));
+}
+
+void ws_free(struct ws *ws)
+{
+	if (!ws)
+		return;
+	ws_accept_stop(ws);
+	end_all(ws);
+	if (ws->poll.data)
+		uv_close((uv_handle_t *)&ws->poll, NULL);
+	ws_upgrader_fini(ws);
+	loop_settle(ws->loop);
+	if (ws->epoll_fd >= 0)
+		close(ws->epoll_fd);
+	ws_accept_fini(ws);
+	ws_blocks_fini(&ws->blocks);
+	addr_nets_fini(&ws->trusted);
+	free(ws->turn);
+	free(ws);
+}

@@ -1,0 +1,106 @@
+/*
+ * WebSocket connections on the loop (RFC 6455, version 13, no extension, no subprotocol).
+ *
+ * Who listens: our own sockets, accepted in small helpings, with limits per address and in all, before the library sees
+ * them. The library (libwebsockets) does TLS, the request's head and the upgrade. After it, bytes are read and written
+ * here with our own framing, straight from the socket or through its TLS session.
+ *
+ * Output: what is sent in one turn of the loop leaves in one write at its end. A connection has two queues: control
+ * messages, which are never dropped (over limits.ws_control the connection is closed), and datagrams, of which a slow
+ * receiver loses the oldest (limits.ws_backlog...). Control messages overtake waiting datagrams; both keep their own
+ * order. Pongs travel with the datagrams. Everything here is for the loop thread.
+ *
+ * Life: opened, message..., closed, in this order, each connection; closed is never called from inside another function
+ * of this header, and after ws_close no message is reported any more.
+ */
+#ifndef NET_WS_H
+#define NET_WS_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "net/addr.h"
+#include "net/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define WS_MESSAGE_BYTES_MAX 65552
+
+struct ws;
+struct ws_conn;
+
+/* What a part is told about its connections. */
+struct ws_handler {
+	void *part;
+	/*
+	 * The upgrade is done. Returns what the other calls get as data; NULL: the connection is closed, without
+	 * closed.
+	 */
+	void *(*opened)(void *part, struct ws_conn *c, int64_t now_ms);
+	/*
+	 * One whole message, text or binary, never empty. The bytes are the callee's to change, and gone after the
+	 * call.
+	 */
+	void (*message)(void *data, uint8_t *bytes, size_t len, int64_t now_ms);
+	/* The connection is gone; c is invalid after the call. */
+	void (*closed)(void *data, int64_t now_ms);
+};
+
+/*
+ * Takes the limits, trusted proxies, header name, origins and certificate from conf, which must outlive it.
+ * ERR_MALFORMED with a line in report for a certificate that cannot be used.
+ */
+enum err ws_new(struct ws **out, struct loop *l, const struct conf *conf, FILE *report);
+void     ws_free(struct ws *ws); /* after loop_run returned and ws_stop was called */
+
+/* Accepts from fd (a listening socket), which it owns from here on. ERR_MALFORMED: TLS without a certificate. */
+enum err ws_listen(struct ws *ws, int fd, bool tls);
+
+/*
+ * Upgrades at path go to h; path NULL: those at every other path, except below /update/, which are refused (404).
+ * Before ws_listen.
+ */
+void ws_route(struct ws *ws, const char *path, const struct ws_handler *h);
+
+/*
+ * The certificate and key of the settings, read again: load them on any thread but the loop's, since that is file work,
+ * then use them on the loop; new connections get them, those there are notice nothing. ERR_MALFORMED with a line in
+ * report, ERR_NOMEM; *out is NULL without tls.cert. Using NULL does nothing.
+ */
+struct ws_cert;
+enum err ws_cert_load(struct ws_cert **out, const struct conf *conf, FILE *report);
+void     ws_cert_use(struct ws *ws, const struct ws_cert *cert);
+void     ws_cert_free(struct ws_cert *cert);
+
+/* No new connections; every one gets a close; done is called when all are gone or 5 s (limits.ws_close_ms) are over. */
+void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);
+
+uint64_t           ws_conn_id(const struct ws_conn *c);     /* for logs; never used twice in a process */
+const struct addr *ws_conn_client(const struct ws_conn *c); /* behind trusted proxies; port 0 then */
+bool               ws_conn_is_forwarded(const struct ws_conn *c);
+
+/* A loopback client without forwarding field, outside production: limits per address do not count for it. */
+bool ws_conn_is_exempt(const struct ws_conn *c);
+
+/* Queues one control message. Over the limit the connection is closed and counted. */
+void ws_send(struct ws_conn *c, const void *data, size_t len);
+
+/*
+ * Queues one datagram: head then body as one message. Messages of one tag can be dropped together. False when it was
+ * dropped at once because the connection is closing or memory is short.
+ */
+bool ws_send_datagram(struct ws_conn *c, uint32_t tag, const void *head, size_t head_len, const void *body,
+                      size_t body_len);
+
+/* Drops every waiting datagram of this tag that has not begun to leave. */
+void ws_drop_tag(struct ws_conn *c, uint32_t tag);
+
+/* Sends what waits, then an empty close frame, waits for the peer's, ends TCP; after limits.ws_close_ms a reset. */
+void ws_close(struct ws_conn *c);
+
+/* Bytes that wait to be sent on this connection. */
+size_t ws_conn_queued(const struct ws_conn *c);
+
+#endif

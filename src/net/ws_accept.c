@@ -1,0 +1,246 @@
+/*
+ * Who may connect: our own listening sockets, accepted in small helpings, with limits in all and per address.
+ *
+ * An address that is a trusted proxy stands for many clients, so it is not counted here; its clients are, once the head
+ * said who they are.
+ */
+#include "net/ws_conn.h"
+
+#include "os/log.h"
+#include "os/random.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define RATE_KEYS_MAX 65536
+#define NET_FACTOR    8   /* what an IPv6 /48 may have more than an address */
+#define PAUSE_MS      100 /* without descriptors or memory for the next connection */
+#define UNSENT_BYTES  (64 * 1024)
+
+enum err ws_accept_init(struct ws *ws)
+{
+	const struct limits *l    = ws->limits;
+	size_t               keys = (size_t)l->ws_connections;
+
+	ws->per_address = count_new(l->ws_per_address, keys, random_u64());
+	ws->per_net     = count_new(l->ws_per_address * NET_FACTOR, keys, random_u64());
+	ws->accepts     = bucket_new(l->ws_accept_rate, l->ws_accept_burst, RATE_KEYS_MAX, random_u64());
+	ws->accepts_net = bucket_new(l->ws_accept_rate * NET_FACTOR, l->ws_accept_burst * NET_FACTOR, RATE_KEYS_MAX,
+	                             random_u64());
+	ws->tls_accepts = bucket_new(l->ws_tls_rate, l->ws_tls_rate, 1, random_u64());
+	return ws->per_address && ws->per_net && ws->accepts && ws->accepts_net && ws->tls_accepts ? ERR_OK : ERR_NOMEM;
+}
+
+void ws_accept_fini(struct ws *ws)
+{
+	count_free(ws->per_address);
+	count_free(ws->per_net);
+	bucket_free(ws->accepts);
+	bucket_free(ws->accepts_net);
+	bucket_free(ws->tls_accepts);
+}
+
+static bool within_rate(struct ws *ws, const struct addr *a, int64_t now_ms)
+{
+	uint8_t key[ADDR_KEY_BYTES];
+
+	addr_key(key, a);
+	if (!bucket_take(ws->accepts, key, now_ms))
+		return false;
+	return !addr_key_wide(key, a) || bucket_take(ws->accepts_net, key, now_ms);
+}
+
+static bool take_place(struct ws *ws, const struct addr *a)
+{
+	uint8_t key[ADDR_KEY_BYTES], wide[ADDR_KEY_BYTES];
+
+	addr_key(key, a);
+	if (!count_take(ws->per_address, key))
+		return false;
+	if (!addr_key_wide(wide, a) || count_take(ws->per_net, wide))
+		return true;
+	count_give(ws->per_address, key);
+	return false;
+}
+
+static void give_place(struct ws *ws, const struct addr *a)
+{
+	uint8_t key[ADDR_KEY_BYTES];
+
+	addr_key(key, a);
+	count_give(ws->per_address, key);
+	if (addr_key_wide(key, a))
+		count_give(ws->per_net, key);
+}
+
+bool ws_admit_client(struct ws_conn *c, enum metric *why, int64_t now_ms)
+{
+	if (c->is_counted || c->is_exempt)
+		return true;
+	*why = M_WS_REFUSED_RATE;
+	if (!within_rate(c->ws, &c->client, now_ms))
+		return false;
+	*why          = M_WS_REFUSED_ADDRESS;
+	c->is_counted = take_place(c->ws, &c->client);
+	return c->is_counted;
+}
+
+void ws_release(struct ws_conn *c)
+{
+	if (c->is_counted)
+		give_place(c->ws, &c->client);
+	c->is_counted = false;
+}
+
+/*
+ * Whether a connection from this address, of which nothing else is known yet, is taken. *counted: it now holds a place
+ * of that address.
+ */
+static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *counted, enum metric *why, int64_t now_ms)
+{
+	static const uint8_t all[KEYED_KEY_BYTES];
+	struct ws           *ws     = l->ws;
+	bool                 exempt = !ws->conf->server_production && addr_is_loopback(peer);
+	bool                 own    = !exempt && !addr_nets_contain(&ws->trusted, peer);
+
+	*why = M_WS_REFUSED_TOTAL;
+	if (ws->conn_count >= (size_t)ws->limits->ws_connections)
+		return false;
+	*why = M_WS_REFUSED_RATE;
+	if (own && !within_rate(ws, peer, now_ms))
+		return false;
+	*why = M_WS_REFUSED_TLS_RATE;
+	if (l->is_tls && !bucket_take(ws->tls_accepts, all, now_ms))
+		return false;
+	*why = M_WS_REFUSED_ADDRESS;
+	if (own && !take_place(ws, peer))
+		return false;
+	*counted = own;
+	return true;
+}
+
+static void take_connection(struct ws_listener *l, int fd, const struct sockaddr_storage *from, socklen_t len)
+{
+	int64_t         now_ms  = loop_now_ms(l->ws->loop);
+	bool            counted = false;
+	struct ws_conn *c;
+	struct addr     peer;
+	enum metric     why;
+
+	addr_of_sockaddr(&peer, (const struct sockaddr *)from, len);
+	if (!is_welcome(l, &peer, &counted, &why, now_ms)) {
+		metric_inc(why);
+		close(fd);
+		return;
+	}
+	c = ws_conn_new(l->ws, fd, &peer, now_ms);
+	if (!c) {
+		metric_inc(M_WS_REFUSED_MEMORY);
+		if (counted)
+			give_place(l->ws, &peer);
+		close(fd);
+		return;
+	}
+	c->is_counted = counted;
+	if (!ws_upgrade_begin(c, fd, l->is_tls))
+		ws_conn_end(c, M_WS_REFUSED_MEMORY, true);
+}
+
+/* Without descriptors or memory, asking again at once would only burn the processor: the queue of the kernel waits. */
+static void pause_listener(struct ws_listener *l)
+{
+	metric_inc(M_WS_REFUSED_MEMORY);
+	uv_poll_stop(&l->poll);
+	timer_set(l->ws->loop, &l->pause, loop_now_ms(l->ws->loop) + PAUSE_MS);
+}
+
+static void on_connections(uv_poll_t *poll, int status, int events)
+{
+	struct ws_listener *l = poll->data;
+
+	(void)status;
+	(void)events;
+	for (int64_t i = 0; i < l->ws->limits->ws_turn_accepts; i++) {
+		struct sockaddr_storage from;
+		socklen_t               len = sizeof(from);
+		int fd = accept4(l->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			take_connection(l, fd, &from, len);
+		else if (errno == EAGAIN || errno == EWOULDBLOCK)
+			return;
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+			pause_listener(l);
+			return;
+		}
+	}
+}
+
+static void on_pause_over(struct timer *t, int64_t now_ms)
+{
+	struct ws_listener *l = CONTAINER(t, struct ws_listener, pause);
+
+	(void)now_ms;
+	uv_poll_start(&l->poll, UV_READABLE, on_connections);
+}
+
+/* What accepted sockets inherit. */
+static void tune(int fd)
+{
+	int on = 1, unsent = UNSENT_BYTES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	/* A slow reader's datagrams wait in our queue, where the old ones can still be dropped, not in the kernel. */
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+}
+
+enum err ws_listen(struct ws *ws, int fd, bool tls)
+{
+	struct ws_listener *l = calloc(1, sizeof(*l));
+
+	if (!l || (tls && ws->conf->tls_cert[0] == '\0')) {
+		enum err e = l ? ERR_MALFORMED : ERR_NOMEM;
+
+		free(l);
+		close(fd);
+		return e;
+	}
+	l->ws     = ws;
+	l->fd     = fd;
+	l->is_tls = tls;
+	tune(fd);
+	timer_init(&l->pause, on_pause_over);
+	if (uv_poll_init(loop_uv(ws->loop), &l->poll, fd) != 0) {
+		close(fd);
+		free(l);
+		return ERR_IO;
+	}
+	l->poll.data  = l;
+	l->next       = ws->listeners;
+	ws->listeners = l;
+	uv_poll_start(&l->poll, UV_READABLE, on_connections);
+	return ERR_OK;
+}
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+	struct ws_listener *l = handle->data;
+
+	close(l->fd);
+	free(l);
+}
+
+void ws_accept_stop(struct ws *ws)
+{
+	while (ws->listeners) {
+		struct ws_listener *l = ws->listeners;
+
+		ws->listeners = l->next;
+		timer_clear(&l->pause);
+		uv_close((uv_handle_t *)&l->poll, on_listener_closed);
+	}
+}

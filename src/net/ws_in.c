@@ -1,0 +1,59 @@
+/* Input of an open connection: frames, and what they mean. */
+#include "net/ws_conn.h"
+
+static void on_event(struct ws_conn *c, const struct ws_input_event *e, int64_t now_ms)
+{
+	switch (e->what) {
+	case WS_INPUT_MESSAGE:
+		c->message_ms = 0;
+		if (c->phase == WS_OPEN)
+			c->handler->message(c->data, e->data, e->len, now_ms);
+		break;
+	case WS_INPUT_PING:
+		if (c->phase == WS_OPEN)
+			ws_conn_put_pong(c, e->data, e->len, now_ms);
+		break;
+	case WS_INPUT_CLOSE:
+		ws_conn_close_after_peer(c, M_WS_CLOSED_PEER, now_ms);
+		break;
+	case WS_INPUT_BAD:
+		ws_conn_close_after_peer(c, M_WS_CLOSED_PROTOCOL, now_ms);
+		break;
+	case WS_INPUT_TOO_BIG:
+		ws_conn_close_after_peer(c, M_WS_CLOSED_TOO_BIG, now_ms);
+		break;
+	case WS_INPUT_NOMEM:
+		ws_conn_close_after_peer(c, M_WS_CLOSED_MEMORY, now_ms);
+		break;
+	case WS_INPUT_MORE:
+		break;
+	}
+}
+
+static void on_frames(struct ws_conn *c, uint8_t *bytes, size_t len, int64_t now_ms)
+{
+	uint8_t              *at = bytes;
+	struct ws_input_event e;
+
+	do {
+		e = ws_input_next(&c->input, &at, bytes + len);
+		on_event(c, &e, now_ms);
+	} while (e.what != WS_INPUT_MORE && !c->peer_closed && c->phase < WS_LINGER);
+	if (c->peer_closed || c->phase >= WS_LINGER)
+		return;
+
+	if (!ws_input_is_partial(&c->input)) {
+		c->message_ms = 0;
+	} else if (c->message_ms == 0) {
+		c->message_ms = now_ms;
+		ws_conn_wake_at(c, now_ms + c->ws->limits->ws_message_ms);
+	}
+	if (ws_input_held(&c->input) != c->held)
+		ws_conn_count(c);
+}
+
+void ws_conn_on_bytes(struct ws_conn *c, uint8_t *bytes, size_t len, int64_t now_ms)
+{
+	if ((c->phase == WS_OPEN || c->phase == WS_CLOSING) && !c->peer_closed)
+		on_frames(c, bytes, len, now_ms);
+}

@@ -1,0 +1,406 @@
+/*
+ * From an accepted socket to a WebSocket connection. libwebsockets does the TLS handshake, reads the request's head and
+ * answers the upgrade, on the peer's socket; the rules of who may are here. Once a connection is open the library is
+ * told to read no more from it (it is "parked" there), and bytes go between the socket, or its TLS session, and our own
+ * frames: one system call in and one out for many datagrams. When it ends, the library closes the socket.
+ *
+ * On a plain socket the library may not read before the head is whole and we have looked at it, see ws_peek.h.
+ *
+ * The library calls back about a socket whose ws_conn may have ended already; then its opaque pointer is NULL.
+ */
+#include "net/ws_conn.h"
+
+#include "base/text.h"
+#include "net/ws_peek.h"
+#include "os/log.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libwebsockets.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define HEAD_BYTES_MAX     8192
+#define FIELD_BYTES_MAX    1024 /* of a forwarding field; a longer one is refused, see addr_client */
+#define ORIGIN_BYTES_MAX   256
+#define PATH_BYTES_MAX     2048
+#define ANSWER_BYTES_MAX   160
+#define HEADER_POOL_SPARES 16
+#define LATER_SECONDS      10
+#define UPDATE_PATH        "/update/"
+
+struct ws_upgrader {
+	struct ws          *ws;
+	struct lws_context *context;
+	struct lws_vhost   *plain, *tls;
+	struct ws_conn     *adopting;
+	bool                has_ended; /* sockets in this turn */
+};
+
+/* NULL: nobody is interested any more. */
+static struct ws_conn *conn_of(struct lws *wsi)
+{
+	struct ws_upgrader *u = lws_context_user(lws_get_context(wsi));
+	struct ws_conn     *c = lws_get_opaque_user_data(wsi);
+
+	return c ? c : u->adopting;
+}
+
+/* Answers a request that is not let in; the library then hangs up. */
+static int refuse(struct lws *wsi, struct ws_conn *c, const char *status, enum metric why)
+{
+	unsigned char answer[LWS_PRE + ANSWER_BYTES_MAX];
+	char         *text = (char *)answer + LWS_PRE;
+
+	metric_inc(why);
+	log_debug("ws", c ? c->id : 0, "refuses", "status=%.3s", status);
+	text_format(text, ANSWER_BYTES_MAX, "HTTP/1.1 %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
+	lws_write(wsi, answer + LWS_PRE, strlen(text), LWS_WRITE_HTTP);
+	if (c)
+		c->phase = WS_LINGER; /* counted already */
+	return -1;
+}
+
+/* Never the callback's in: for this event it may point at freed memory in 4.1.6. */
+static bool asks_for_websocket(struct lws *wsi)
+{
+	char upgrade[32], key[128];
+
+	return lws_hdr_total_length(wsi, WSI_TOKEN_GET_URI) > 0 &&
+	       lws_hdr_copy(wsi, upgrade, sizeof(upgrade), WSI_TOKEN_UPGRADE) > 0 &&
+	       strcasecmp(upgrade, "websocket") == 0 && lws_hdr_copy(wsi, key, sizeof(key), WSI_TOKEN_KEY) > 0;
+}
+
+/* A browser names the page it acts for; only pages that the operator knows may connect. */
+static bool has_good_origin(const struct ws *ws, struct lws *wsi)
+{
+	const struct conf_list *allowed = &ws->conf->http_allowed_origins;
+	char                    origin[ORIGIN_BYTES_MAX];
+
+	if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) == 0)
+		return true;
+	if (lws_hdr_copy(wsi, origin, sizeof(origin), WSI_TOKEN_ORIGIN) <= 0)
+		return false;
+	for (size_t i = 0; i < allowed->count; i++)
+		if (text_same_nocase(allowed->words[i], origin))
+			return true;
+	return false;
+}
+
+static const struct ws_handler *find_handler(const struct ws *ws, struct lws *wsi)
+{
+	const struct ws_handler *other = NULL;
+	char                     path[PATH_BYTES_MAX];
+
+	if (lws_hdr_copy(wsi, path, sizeof(path), WSI_TOKEN_GET_URI) <= 0)
+		return NULL;
+	for (size_t i = 0; i < ws->route_count; i++) {
+		if (!ws->routes[i].path)
+			other = ws->routes[i].handler;
+		else if (strcmp(ws->routes[i].path, path) == 0)
+			return ws->routes[i].handler;
+	}
+	return strncmp(path, UPDATE_PATH, strlen(UPDATE_PATH)) == 0 ? NULL : other;
+}
+
+/* The header of this name, all its lines: its length, 0 when there is none, -1 when it is longer than cap. */
+static int copy_header(struct lws *wsi, const char *name, char *out, int cap)
+{
+	char with_colon[128];
+	int  len;
+
+	for (int token = 0; token < WSI_TOKEN_COUNT; token++) {
+		const char *known = (const char *)lws_token_to_string((enum lws_token_indexes)token);
+		size_t      n     = known ? strlen(known) : 0;
+
+		/* The library's names end in a colon. */
+		if (n > 1 && strlen(name) == n - 1 && strncasecmp(known, name, n - 1) == 0) {
+			if (lws_hdr_total_length(wsi, (enum lws_token_indexes)token) == 0)
+				return 0;
+			len = lws_hdr_copy(wsi, out, cap, (enum lws_token_indexes)token);
+			return len < 0 ? -1 : len;
+		}
+	}
+	/* One it does not know is looked up among the others, in lower case. */
+	text_format(with_colon, sizeof(with_colon), "%s:", name);
+	for (char *p = with_colon; *p; p++)
+		if (*p >= 'A' && *p <= 'Z')
+			*p = (char)(*p - 'A' + 'a');
+	len = lws_hdr_custom_length(wsi, with_colon, (int)strlen(with_colon));
+	if (len <= 0)
+		return 0;
+	len = lws_hdr_custom_copy(wsi, out, cap, with_colon, (int)strlen(with_colon));
+	return len < 0 ? -1 : len;
+}
+
+/* Who the client is, by the value of the forwarding field; NULL: there is none. */
+static void set_client(struct ws_conn *c, const char *value, size_t len)
+{
+	const struct ws *ws = c->ws;
+
+	c->has_client = addr_client(&c->client, &c->is_forwarded, &c->peer, &ws->trusted, value, len) == ERR_OK;
+	c->is_exempt  = !c->is_forwarded && !ws->conf->server_production && addr_is_loopback(&c->client);
+}
+
+/* Behind TLS only the library sees the head. */
+static void set_client_from_library(struct ws_conn *c, struct lws *wsi)
+{
+	char field[FIELD_BYTES_MAX + 2];
+	int  len = copy_header(wsi, c->ws->conf->http_client_address_header, field, sizeof(field));
+
+	if (len < 0)
+		set_client(c, field, sizeof(field)); /* longer than addr_client takes */
+	else
+		set_client(c, len > 0 ? field : NULL, (size_t)len);
+}
+
+/* 0: let the library go on; -1: hang up, after an answer. */
+static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
+{
+	const struct ws_handler *handler;
+	enum metric              why;
+
+	if (!c || c->is_malformed || !asks_for_websocket(wsi))
+		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
+	if (!has_good_origin(c->ws, wsi))
+		return refuse(wsi, c, "403 Forbidden", M_WS_REFUSED_ORIGIN);
+	handler = find_handler(c->ws, wsi);
+	if (!handler)
+		return refuse(wsi, c, "404 Not Found", M_WS_REFUSED_UPGRADE);
+	if (lws_is_ssl(wsi))
+		set_client_from_library(c, wsi);
+	if (!c->has_client)
+		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_FORWARDED);
+	if (!ws_admit_client(c, &why, loop_now_ms(c->ws->loop)))
+		return refuse(wsi, c, "503 Service Unavailable", why);
+	c->handler = handler;
+	return 0;
+}
+
+static int on_established(struct lws *wsi, struct ws_conn *c)
+{
+	if (!c || !c->handler)
+		return -1;
+	ws_conn_open(c, lws_get_ssl(wsi), loop_now_ms(c->ws->loop));
+	return 0;
+}
+
+/* The library is through with the socket; when that was its own decision, so is the connection. */
+static int on_destroyed(struct lws *wsi, struct ws_conn *c)
+{
+	lws_set_opaque_user_data(wsi, NULL);
+	if (!c)
+		return 0;
+	c->wsi = NULL;
+	ws_conn_end(c, M_WS_CLOSED_PEER, false);
+	return 0;
+}
+
+static int on_library(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
+{
+	struct ws_conn *c = wsi ? conn_of(wsi) : NULL;
+
+	(void)user;
+	switch (reason) {
+	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+		return on_upgrade_request(wsi, c);
+	case LWS_CALLBACK_ESTABLISHED:
+		return on_established(wsi, c);
+	case LWS_CALLBACK_WSI_DESTROY:
+		return on_destroyed(wsi, c);
+	case LWS_CALLBACK_HTTP: /* no upgrade at all */
+		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
+	case LWS_CALLBACK_RECEIVE:
+		/* A frame right behind the head, where no client should send one yet, was read with it. */
+		if (c && lws_is_first_fragment(wsi) && lws_is_final_fragment(wsi) && !lws_remaining_packet_payload(wsi))
+			return ws_conn_on_early_message(c, in, len) ? 0 : -1;
+		return -1;
+	case LWS_CALLBACK_RAW_ADOPT: /* CONNECT, and what is no HTTP */
+	case LWS_CALLBACK_RAW_RX:
+		return -1;
+	case LWS_CALLBACK_OPENSSL_LOAD_EXTRA_SERVER_VERIFY_CERTS:
+		/* About no connection: wsi is a stand-in that has a context. */
+		ws_tls_set_up(((struct ws_upgrader *)lws_context_user(lws_get_context(wsi)))->ws, user);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static const struct lws_protocols protocols[] = {
+	{ .name = "coopd", .callback = on_library, .rx_buffer_size = 256 },
+	{ .name = NULL },
+};
+
+/* No pings and no hang-ups of the library's own: it sees nothing of an open connection, and would take it for dead. */
+static const lws_retry_bo_t no_idle_policy = { 0 };
+
+/* The library unloads its libuv glue while libuv still has calls into it to make: this keeps it in memory. */
+static bool pin_event_library(void)
+{
+	static void *pinned;
+
+	if (!pinned)
+		pinned = dlopen("libwebsockets-evlib_uv.so", RTLD_NOW | RTLD_NODELETE);
+	return pinned;
+}
+
+static void fill_info(struct lws_context_creation_info *info, const struct ws *ws, void **loops)
+{
+	*info                       = (struct lws_context_creation_info){ 0 };
+	info->port                  = CONTEXT_PORT_NO_LISTEN_SERVER;
+	info->protocols             = protocols;
+	info->vhost_name            = "plain";
+	info->user                  = ws->upgrader;
+	info->foreign_loops         = loops;
+	info->options               = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+	info->pt_serv_buf_size      = HEAD_BYTES_MAX + 4096;
+	info->max_http_header_data2 = HEAD_BYTES_MAX;
+	/* Made when needed, so that everybody can come back at once after a proxy was restarted. */
+	info->max_http_header_pool2 = (unsigned)ws->limits->ws_connections + HEADER_POOL_SPARES;
+	info->retry_and_idle_policy = &no_idle_policy;
+	/* The deadline of a handshake is ours. */
+	info->timeout_secs         = (unsigned)(ws->limits->ws_upgrade_ms / 1000) + LATER_SECONDS;
+	info->timeout_secs_ah_idle = info->timeout_secs;
+	info->alpn                 = "http/1.1"; /* or a client could ask for HTTP/2, which is none of our business */
+	info->gid                  = -1;
+	info->uid                  = -1;
+}
+
+static struct lws_vhost *add_tls(struct ws_upgrader *u, struct lws_context_creation_info *info)
+{
+	info->vhost_name               = "tls";
+	info->ssl_cert_filepath        = u->ws->conf->tls_cert;
+	info->ssl_private_key_filepath = u->ws->conf->tls_key;
+	return lws_create_vhost(u->context, info);
+}
+
+enum err ws_upgrader_init(struct ws *ws)
+{
+	void                            *loops[] = { loop_uv(ws->loop) };
+	bool                             tls     = ws->conf->tls_cert[0] != '\0';
+	struct lws_context_creation_info info;
+	struct ws_upgrader              *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return ERR_NOMEM;
+	u->ws        = ws;
+	ws->upgrader = u;
+	lws_set_log_level(0, NULL);
+	fill_info(&info, ws, loops);
+	if (tls)
+		info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+	if (pin_event_library())
+		u->context = lws_create_context(&info);
+	if (u->context)
+		u->plain = lws_create_vhost(u->context, &info);
+	if (u->plain && tls)
+		u->tls = add_tls(u, &info);
+	if (!u->plain || (tls && !u->tls)) {
+		log_error("ws", 0, "starts", "not: libwebsockets with its libuv event library does not start");
+		ws_upgrader_fini(ws);
+		return ERR_INTERNAL;
+	}
+	return ERR_OK;
+}
+
+void ws_upgrader_fini(struct ws *ws)
+{
+	struct ws_upgrader *u = ws->upgrader;
+
+	if (!u)
+		return;
+	if (u->context) {
+		/* Twice, with turns of the loop after it: first it closes its handles, then it frees itself. */
+		lws_context_destroy(u->context);
+		loop_settle(ws->loop);
+		lws_context_destroy(u->context);
+	}
+	free(u);
+	ws->upgrader = NULL;
+}
+
+bool ws_upgrade_begin(struct ws_conn *c, int fd, bool tls)
+{
+	struct ws_upgrader *u = c->ws->upgrader;
+	struct lws         *wsi;
+
+	/* The library calls back about the socket before it has told us its name for it. */
+	u->adopting = c;
+	wsi         = lws_adopt_socket_vhost(tls ? u->tls : u->plain, fd); /* it owns fd now, also on failure */
+	u->adopting = NULL;
+	if (!wsi)
+		return false;
+	lws_set_opaque_user_data(wsi, c);
+	c->wsi = wsi;
+	if (!tls) {
+		lws_rx_flow_control(wsi, 0);
+		/* Each time more has come, not as long as something is there. */
+		ws_conn_watch(c, EPOLLIN | EPOLLRDHUP | EPOLLET);
+	}
+	return true;
+}
+
+void ws_upgrade_peek(struct ws_conn *c, uint32_t events)
+{
+	char             head[HEAD_BYTES_MAX];
+	struct http_head fields;
+	ssize_t          n = recv(c->fd, head, sizeof(head), MSG_PEEK);
+	size_t           end;
+
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return;
+	if (n <= 0) {
+		ws_conn_end(c, M_WS_CLOSED_PEER, false);
+		return;
+	}
+	end = ws_peek_end(head, (size_t)n);
+	if (end == 0 && (size_t)n < sizeof(head)) {
+		/* Peeking shows what came before the end of TCP for ever, and never the end. */
+		if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			ws_conn_end(c, M_WS_CLOSED_PEER, false);
+		return;
+	}
+
+	/* A head that is too long, or that two programs may read differently, is left to the library to refuse. */
+	c->is_malformed =
+		end == 0 || ws_peek_fields(&fields, head, end, c->ws->conf->http_client_address_header) != ERR_OK;
+	if (!c->is_malformed)
+		set_client(c, fields.has_forwarded ? fields.forwarded : NULL, fields.forwarded_len);
+	ws_conn_watch(c, 0);
+	lws_rx_flow_control(c->wsi, 1);
+}
+
+void ws_upgrade_park(struct ws_conn *c)
+{
+	if (c->wsi)
+		lws_rx_flow_control(c->wsi, 0);
+}
+
+void ws_upgrade_end(struct ws_conn *c, bool reset)
+{
+	struct ws_upgrader *u   = c->ws->upgrader;
+	struct linger       now = { .l_onoff = 1, .l_linger = 0 };
+
+	if (!c->wsi)
+		return;
+	if (reset)
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	lws_set_opaque_user_data(c->wsi, NULL);
+	lws_set_timeout(c->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+	c->wsi       = NULL;
+	u->has_ended = true;
+}
+
+void ws_upgrade_settle(struct ws *ws)
+{
+	struct ws_upgrader *u = ws->upgrader;
+
+	/* It kills when its timers are looked at, and on libuv they are looked at only after something happened to it. */
+	if (u->has_ended)
+		lws_cancel_service(u->context);
+	u->has_ended = false;
+}
