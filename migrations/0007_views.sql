@@ -13,6 +13,6 @@ SELECT lower(hex(p.id)) AS player,
        c.code,
        datetime(c.used_ms / 1000, 'unixepoch') AS used,
        iif(c.joined, 'yes', 'no') AS joined, -- whether friends ever came
-       iif(c.used_day <= (SELECT max(marked_to) FROM uptime_days), 'yes', 'no') AS marked -- unused for long: goes in some days
+       iif(c.used_day <= (SELECT max(marked_to) FROM uptime_days), 'yes', 'no') AS marked -- goes in some days
 FROM players p
 LEFT JOIN codes c ON c.player = p.id;

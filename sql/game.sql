@@ -1,3 +1,5 @@
+-- Games that are played right now and who is in them.
+
 -- name: game_replace
 -- A code that is used by another game now: the old one goes, its friends with it.
 DELETE FROM live_games WHERE code = :code AND (made_ms <> :made_ms OR version <> :version);

@@ -1,3 +1,5 @@
+-- Players, their codes, and the sweep that gives codes back.
+
 -- name: player_insert
 INSERT INTO players (id, digest, made_ms) VALUES (:id, :digest, :now_ms);
 

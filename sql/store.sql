@@ -1,3 +1,5 @@
+-- What the store knows about itself.
+
 -- name: store_facts_find
 SELECT store_id FROM store_facts;
 

@@ -71,7 +71,7 @@ static int vacuum_into(sqlite3 *db, const char *path)
 
 static enum err log_failure(const char *what, const char *path, const char *why, enum err e)
 {
-	log_error("store", 0, "cannot copy", "what=%s path=%s why=%s", what, path, why);
+	log_error("store", 0, "cannot-copy", "what=%s path=%s why=%s", what, path, why);
 	return e;
 }
 

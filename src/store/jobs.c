@@ -209,7 +209,7 @@ static enum err run_jobs(struct jobs *j, struct queue *ran)
 		queue_append(ran, job);
 		job->result = run_job(j->db, job);
 		if (!db_in_transaction(j->db)) {
-			log_error("store", 0, "loses a batch", "jobs=%zu", ran->count);
+			log_error("store", 0, "loses-batch", "jobs=%zu", ran->count);
 			return ERR_STORE;
 		}
 	}
@@ -271,9 +271,10 @@ static void give_up(struct jobs *j)
 	if (atomic_exchange(&j->failed, true))
 		return;
 	metric_set(M_STORE_FAILING, 1);
-	log_error("store", 0, "has failed",
-	          "a write to the disk failed, so nothing more is kept until a restart; games go on;"
-	          " check the disk, then restart coopd");
+	log_error("store", 0, "has-failed",
+	          "note=\"a write to the disk failed: nothing more is kept until a restart, games go on; check the "
+	          "disk,"
+	          " then restart coopd\"");
 }
 
 /* Ends up to a batch of jobs without running them. */

@@ -272,11 +272,11 @@ static enum err match_blobs(struct store *s, bool database_changed, FILE *report
 	if (!has_blobs(s))
 		return write_blobs_id(s, report);
 	if (!is_blobs_id_ours(s)) {
-		log_warn("store", 0, "does not know the blobs",
-		         "%s belongs to another database than %s: one of the two was exchanged or restored. Nothing in "
-		         "it"
-		         " is removed. Put back what belongs together, or, when both are right, run:"
-		         " coopctl blobs sweep --confirm",
+		log_warn("store", 0, "doubts-blobs",
+		         "folder=%s database=%s note=\"they do not belong together: one was exchanged or restored; "
+		         "nothing"
+		         " is removed; put back what belongs together or, when both are right, run: coopctl blobs sweep"
+		         " --confirm\"",
 		         s->paths.blobs, s->paths.database);
 		return ERR_OK;
 	}
@@ -410,7 +410,7 @@ static int64_t log_bytes(const struct store *s)
 static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, const char *advice)
 {
 	if (now && !*warned)
-		log_warn("store", 0, verb, "bytes=%lld; %s", (long long)bytes, advice);
+		log_warn("store", 0, verb, "bytes=%lld note=\"%s\"", (long long)bytes, advice);
 	*warned = now;
 }
 
@@ -421,14 +421,14 @@ static void measure_space(struct store *s)
 
 	metric_set(M_STORE_WAL_BYTES, log);
 	bool log_big = log > s->limits.store_wal_max;
-	warn_once(&s->warned_log, log_big, "has a large log", log,
+	warn_once(&s->warned_log, log_big, "log-is-large", log,
 	          "something reads the database without end (a forgotten sqlite3 shell, a backup): end it");
 	/* Unknown is no reason to refuse anything. */
 	bool space_low = false;
 	if (file_free_bytes(&free_bytes, s->paths.data) == ERR_OK) {
 		metric_set(M_STORE_FREE_BYTES, (int64_t)free_bytes);
 		space_low = free_bytes < (uint64_t)s->limits.store_free_floor;
-		warn_once(&s->warned_space, space_low, "is short of space", (int64_t)free_bytes,
+		warn_once(&s->warned_space, space_low, "space-is-low", (int64_t)free_bytes,
 		          "uploads and copies are refused until there is more; make room where the data folder is");
 	}
 	atomic_store(&s->has_space, !log_big && !space_low);

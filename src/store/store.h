@@ -1,10 +1,10 @@
 /*
  * The store: the data folder, the database in it, and the one thread that writes.
  *
- * Work comes as jobs. A job's run is called on the store thread inside a savepoint of a transaction that many jobs share;
- * its done is called, through its port, only after the transaction is safely on disk (synchronous=FULL), with the
- * result. An error of run undoes that job alone; an error of COMMIT is the result of every job of the batch. After a
- * failed sync nothing durable is answered any more until a restart: every job ends in ERR_STORE.
+ * Work comes as jobs. A job's run is called on the store thread inside a savepoint of a transaction that many jobs
+ * share; its done is called, through its port, only after the transaction is safely on disk (synchronous=FULL), with
+ * the result. An error of run undoes that job alone; an error of COMMIT is the result of every job of the batch. After
+ * a failed sync nothing durable is answered any more until a restart: every job ends in ERR_STORE.
  *
  *	submit (any thread) --> queue per surface --> batch: BEGIN, SAVEPOINT run RELEASE ..., COMMIT --> port --> done
  *
@@ -56,7 +56,8 @@ struct job {
  * migrations after a checked copy, prepares every query, reads or makes data/secrets. No thread runs yet.
  *
  * On failure one clear sentence for the operator, with what to do, was written to report.
- * ERR_HELD: another process has the folder. ERR_NEWER: the database is newer than this program. ERR_IO, ERR_STORE, ERR_NOMEM.
+ * ERR_HELD: another process has the folder. ERR_NEWER: the database is newer than this program. ERR_IO, ERR_STORE,
+ * ERR_SPACE, ERR_MALFORMED (data/secrets), ERR_NOMEM.
  */
 enum err store_open(struct store **out, const struct conf *conf, FILE *report);
 
@@ -98,8 +99,8 @@ bool store_blobs_are_known(const struct store *s);
 void store_poke(struct store *s);
 
 /*
- * Does all that waits, commits, calls their done, folds the log into the database, closes, releases the lock and frees s.
- * What is submitted after this began is refused with ERR_STORE.
+ * Does all that waits, commits, calls their done, folds the log into the database, closes, releases the lock and
+ * frees s. What is submitted after this began is refused with ERR_STORE.
  */
 void store_stop(struct store *s);
 

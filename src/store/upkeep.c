@@ -43,10 +43,11 @@ static enum err keep_time(struct db *db, int64_t day, int64_t wall_ms)
 static void tell(bool was_doubted, bool is_doubted)
 {
 	if (is_doubted && !was_doubted)
-		log_warn("store", 0, "doubts the clock",
-		         "it jumped or shows an old date; nothing expires for 24 hours; check the machine's date");
+		log_warn("store", 0, "doubts-clock",
+		         "note=\"it jumped or shows an old date: nothing expires for 24 hours; check the machine's "
+		         "date\"");
 	if (was_doubted && !is_doubted)
-		log_info("store", 0, "trusts the clock", "things expire again");
+		log_info("store", 0, "trusts-clock", "note=\"things expire again\"");
 }
 
 enum err upkeep_look(struct upkeep *out, struct db *db, int64_t wall_ms, int64_t mono_ms)

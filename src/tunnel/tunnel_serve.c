@@ -513,6 +513,8 @@ static void on_removed(void *arg, const uint8_t *digests, size_t count)
 	struct tunnel *t = arg;
 
 	log_info("tunnel", 0, "codes-expire", "count=%zu", count);
+	if (count >= PLAYER_SWEEP_MAX) /* there may be more than one sweep takes */
+		timer_set(t->loop, &t->sweep, loop_now_ms(t->loop) + SWEEP_FIRST_MS);
 	tunnel_on_players_removed(&t->state, digests, count, &t->acts);
 	do_acts(t);
 }

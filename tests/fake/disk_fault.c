@@ -83,21 +83,21 @@ static const char *below(const char *path)
 	return path[folder_len] == '/' ? path + folder_len + 1 : path[folder_len] ? NULL : ".";
 }
 
-static const char *file_of(int fd, char path[PATH_MAX])
+static const char *file_of(int fd, char out[PATH_MAX])
 {
-	char    name[32];
+	char    link[32];
 	int     kept = errno;
 	ssize_t len;
 
 	if (!folder)
 		return NULL;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	len   = readlink(name, path, PATH_MAX - 1);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len   = readlink(link, out, PATH_MAX - 1);
 	errno = kept;
 	if (len < 0)
 		return NULL;
-	path[len] = '\0';
-	return below(path);
+	out[len] = '\0';
+	return below(out);
 }
 
 static void delay(void)
@@ -132,7 +132,8 @@ static ssize_t fail_write(const char *file)
 	return noted("write", file, -1);
 }
 
-/* The C library calls its parameters __fd and the like. NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+/* The C library calls its parameters __fd and the like.
+ * NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 
 ssize_t read(int fd, void *buf, size_t len)
 {

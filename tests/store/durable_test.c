@@ -1,6 +1,6 @@
 /*
- * What was answered is on the disk: order of system calls, failing syncs, full disks, slow disks, and kill -9. The store
- * runs in a program of its own (store_probe.c) behind a library that plays the bad disk (fake/disk_fault.h).
+ * What was answered is on the disk: order of system calls, failing syncs, full disks, slow disks, and kill -9. The
+ * store runs in a program of its own (store_probe.c) behind a library that plays the bad disk (fake/disk_fault.h).
  */
 #include "fake/disk_fault.h"
 
@@ -66,13 +66,13 @@ static struct disk_fault *make_control(void)
 	return mem;
 }
 
-static void exec_probe(const char *program, const char *library, int in, int out)
+static void exec_probe(const char *program, const char *library, const char *match, int in, int out)
 {
 	dup2(in, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	setenv("LD_PRELOAD", library, 1);
 	setenv("COOP_FAULT_DIR", data(), 1);
-	setenv("COOP_FAULT_MATCH", "-wal", 1);
+	setenv("COOP_FAULT_MATCH", match, 1);
 	setenv("COOP_FAULT_CONTROL", data_path("fault"), 1);
 	setenv("COOP_FAULT_LOG", data_path("calls"), 1);
 
@@ -84,7 +84,8 @@ static void exec_probe(const char *program, const char *library, int in, int out
 	_exit(127);
 }
 
-static struct probe start(void)
+/* match: the end of the name of the files that errors are for. */
+static struct probe start_with(const char *match)
 {
 	struct probe p = { .fault = make_control() };
 	int          to[2], from[2];
@@ -93,12 +94,17 @@ static struct probe start(void)
 	cr_assert_eq(pipe2(to, O_CLOEXEC) + pipe2(from, O_CLOEXEC), 0);
 	p.pid = fork();
 	if (p.pid == 0)
-		exec_probe(program, library, to[0], from[1]);
+		exec_probe(program, library, match, to[0], from[1]);
 	close(to[0]);
 	close(from[1]);
 	p.to   = to[1];
 	p.from = from[0];
 	return p;
+}
+
+static struct probe start(void)
+{
+	return start_with("-wal");
 }
 
 static void tell(struct probe *p, const char *line)
@@ -272,6 +278,28 @@ Test(durable, after_a_failed_sync_nothing_is_answered_as_kept)
 	expect_hears(&p, "put 5 OK");
 	end(&p);
 	cr_expect_eq(ask_after("SELECT count(*) FROM codes WHERE code IN (100001, 100005)"), 2);
+}
+
+/* Folding the log into the database happens after the answers. Those stand; the next ones do not. */
+Test(durable, a_failed_sync_of_the_database_file_is_as_final)
+{
+	struct probe p     = start_with("coop.db");
+	const char  *heard = NULL;
+	int64_t      kept  = 0;
+
+	expect_hears(&p, "started");
+	p.fault->fail_syncs = 1;
+	tell(&p, "flood\n");
+	while ((heard = hear(&p, ANSWER_MS)) && strstr(heard, " OK"))
+		kept++;
+	cr_assert_not_null(heard);
+	cr_expect_not_null(strstr(heard, " STORE"), "%s", heard);
+	cr_expect_eq(p.fault->fail_syncs, 0, "it was the sync");
+	kill(p.pid, SIGKILL);
+	waitpid(p.pid, NULL, 0);
+	close(p.to);
+	close(p.from);
+	cr_expect_eq(ask_after("SELECT count(*) FROM codes"), kept);
 }
 
 Test(durable, a_log_that_cannot_be_written_is_as_final)
