@@ -12,121 +12,126 @@
 #include <string.h>
 
 struct reload {
-  struct loop *loop;
-  struct ws *ws;
-  struct conf *running;
-  const struct conf_args *args;
-  bool under_way; /* from begin to take; loop thread only */
-  pthread_t thread;
-  struct loop_post post;
-  /* What the thread found; the loop's once it was posted. */
-  enum err loaded;
-  struct conf fresh;
-  struct ws_cert *cert;
-  char *report;
-  size_t report_len;
+	struct loop            *loop;
+	struct ws              *ws;
+	struct conf            *running;
+	const struct conf_args *args;
+	bool                    under_way; /* from begin to take; loop thread only */
+	pthread_t               thread;
+	struct loop_post        post;
+	/* What the thread found; the loop's once it was posted. */
+	enum err        loaded;
+	struct conf     fresh;
+	struct ws_cert *cert;
+	char           *report;
+	size_t          report_len;
 };
 
 /* Each line of a report is one line of log. */
-static void log_report(enum log_level level, char *report) {
-  char *rest = report;
+static void log_report(enum log_level level, char *report)
+{
+	char *rest = report;
 
-  for (char *line = strtok_r(rest, "\n", &rest); line;
-       line = strtok_r(NULL, "\n", &rest))
-    log_line(level, "server", 0, "reloads", "%s", line);
+	for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_line(level, "server", 0, "reloads", "%s", line);
 }
 
-static void forget(struct reload *r) {
-  conf_fini(&r->fresh);
-  ws_cert_free(TAKE(r->cert));
+static void forget(struct reload *r)
+{
+	conf_fini(&r->fresh);
+	ws_cert_free(TAKE(r->cert));
 }
 
-static void apply(struct reload *r) {
-  AUTO(auto_free) char *report = NULL;
-  size_t len = 0;
-  FILE *out = open_memstream(&report, &len);
+static void apply(struct reload *r)
+{
+	AUTO(auto_free) char *report = NULL;
+	size_t                len    = 0;
+	FILE                 *out    = open_memstream(&report, &len);
 
-  if (!out)
-    return;
-  conf_reload(r->running, &r->fresh, out);
-  ws_cert_use(r->ws, r->cert);
-  fclose(out);
-  log_set_level((enum log_level)r->running->log_level);
-  addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
-  log_info("server", 0, "reloads", "done");
-  log_report(LOG_WARN, report);
+	if (!out)
+		return;
+	conf_reload(r->running, &r->fresh, out);
+	ws_cert_use(r->ws, r->cert);
+	fclose(out);
+	log_set_level((enum log_level)r->running->log_level);
+	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
+	log_info("server", 0, "reloads", "done");
+	log_report(LOG_WARN, report);
 }
 
-static void take(struct loop_post *post) {
-  struct reload *r = CONTAINER(post, struct reload, post);
+static void take(struct loop_post *post)
+{
+	struct reload *r = CONTAINER(post, struct reload, post);
 
-  pthread_join(r->thread, NULL);
-  r->under_way = false;
-  if (r->loaded == ERR_OK) {
-    apply(r);
-    forget(r);
-  } else {
-    log_error("server", 0, "reloads",
-              "nothing changed; the configuration has errors");
-    log_report(LOG_ERROR, r->report);
-  }
-  free(TAKE(r->report));
+	pthread_join(r->thread, NULL);
+	r->under_way = false;
+	if (r->loaded == ERR_OK) {
+		apply(r);
+		forget(r);
+	} else {
+		log_error("server", 0, "reloads", "nothing changed; the configuration has errors");
+		log_report(LOG_ERROR, r->report);
+	}
+	free(TAKE(r->report));
 }
 
 /* The configuration and the certificate; both are good, or neither is taken. */
-static enum err load(struct reload *r, FILE *report) {
-  enum err e = conf_load(&r->fresh, r->args, report);
+static enum err load(struct reload *r, FILE *report)
+{
+	enum err e = conf_load(&r->fresh, r->args, report);
 
-  if (e != ERR_OK)
-    return e;
-  e = ws_cert_load(&r->cert, r->running, report);
-  if (e != ERR_OK)
-    conf_fini(&r->fresh);
-  return e;
+	if (e != ERR_OK)
+		return e;
+	e = ws_cert_load(&r->cert, r->running, report);
+	if (e != ERR_OK)
+		conf_fini(&r->fresh);
+	return e;
 }
 
-static void *read_conf(void *arg) {
-  struct reload *r = arg;
-  FILE *out = open_memstream(&r->report, &r->report_len);
+static void *read_conf(void *arg)
+{
+	struct reload *r   = arg;
+	FILE          *out = open_memstream(&r->report, &r->report_len);
 
-  r->loaded = ERR_NOMEM;
-  if (out) {
-    r->loaded = load(r, out);
-    fclose(out);
-  }
-  loop_post(r->loop, &r->post);
-  return NULL;
+	r->loaded = ERR_NOMEM;
+	if (out) {
+		r->loaded = load(r, out);
+		fclose(out);
+	}
+	loop_post(r->loop, &r->post);
+	return NULL;
 }
 
-struct reload *reload_new(struct loop *loop, struct ws *ws,
-                          struct conf *running, const struct conf_args *args) {
-  struct reload *r = calloc(1, sizeof(*r));
+struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args)
+{
+	struct reload *r = calloc(1, sizeof(*r));
 
-  if (!r)
-    return NULL;
-  r->loop = loop;
-  r->ws = ws;
-  r->running = running;
-  r->args = args;
-  r->post.run = take;
-  return r;
+	if (!r)
+		return NULL;
+	r->loop     = loop;
+	r->ws       = ws;
+	r->running  = running;
+	r->args     = args;
+	r->post.run = take;
+	return r;
 }
 
-void reload_free(struct reload *r) {
-  if (r->under_way) {
-    pthread_join(r->thread, NULL);
-    if (r->loaded == ERR_OK)
-      forget(r);
-    free(r->report);
-  }
-  free(r);
+void reload_free(struct reload *r)
+{
+	if (r->under_way) {
+		pthread_join(r->thread, NULL);
+		if (r->loaded == ERR_OK)
+			forget(r);
+		free(r->report);
+	}
+	free(r);
 }
 
-void reload_begin(struct reload *r) {
-  if (r->under_way)
-    return;
-  r->under_way = pthread_create(&r->thread, NULL, read_conf, r) == 0;
-  if (!r->under_way)
-    log_error("server", 0, "reloads",
-              "nothing changed; no thread could be started");
+void reload_begin(struct reload *r)
+{
+	if (r->under_way)
+		return;
+	r->under_way = pthread_create(&r->thread, NULL, read_conf, r) == 0;
+	if (!r->under_way)
+		log_error("server", 0, "reloads", "nothing changed; no thread could be started");
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define EVENTS_MAX       512
-#define SPARE_BLOCKS_MAX 512
+#define SPARE_BLOCKS_MAX 2048 /* 8 MiB: as many as a turn of very many connections fills */
 
 /*
  * All connections hang on one epoll descriptor of ours, on which libuv waits as if it were a socket. So a change of

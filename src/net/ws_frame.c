@@ -35,18 +35,24 @@ size_t ws_frame_head(uint8_t out[WS_FRAME_HEAD_BYTES_MAX], enum ws_opcode opcode
 	return 10;
 }
 
-/* Eight bytes at a time; mask[0] is for the first byte, and afterwards for the one behind the last. */
+/* Whole words, four at a time; mask[0] is for the first byte, and afterwards for the one behind the last. */
 static void unmask(uint8_t *data, size_t len, uint8_t mask[4])
 {
-	uint64_t wide, word;
+	uint64_t wide, words[4];
 	size_t   i = 0;
 
 	memcpy(&wide, mask, 4);
 	memcpy((uint8_t *)&wide + 4, mask, 4);
-	for (; i + 8 <= len; i += 8) {
-		memcpy(&word, data + i, 8);
-		word ^= wide;
-		memcpy(data + i, &word, 8);
+	for (; i + sizeof(words) <= len; i += sizeof(words)) {
+		memcpy(words, data + i, sizeof(words));
+		for (size_t k = 0; k < 4; k++)
+			words[k] ^= wide;
+		memcpy(data + i, words, sizeof(words));
+	}
+	for (; i + sizeof(wide) <= len; i += sizeof(wide)) {
+		memcpy(words, data + i, sizeof(wide));
+		words[0] ^= wide;
+		memcpy(data + i, words, sizeof(wide));
 	}
 	for (; i < len; i++)
 		data[i] ^= mask[i & 3];

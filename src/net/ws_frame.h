@@ -25,21 +25,22 @@ enum ws_opcode { WS_CONTINUATION = 0, WS_TEXT = 1, WS_BINARY = 2, WS_CLOSE = 8, 
 size_t ws_frame_head(uint8_t out[WS_FRAME_HEAD_BYTES_MAX], enum ws_opcode opcode, size_t payload_bytes);
 
 struct ws_input {
-	uint8_t  head[WS_FRAME_HEAD_BYTES_MAX];
-	uint8_t  head_len;                            /* bytes of a head that is not whole yet */
-	uint8_t  control[WS_FRAME_CONTROL_BYTES_MAX]; /* of a control frame that came in pieces */
-	uint8_t  control_len;
-	uint8_t  opcode; /* of the frame whose payload is under way */
+	uint8_t  head_len; /* bytes of a head that is not whole yet */
+	uint8_t  opcode;   /* of the frame whose payload is under way */
 	bool     final;
 	bool     in_payload; /* head read, payload not whole */
 	bool     in_message; /* a message has begun and its last frame is not whole */
 	bool     handed_out; /* message was given to the caller and goes at the next call */
 	bool     broken;     /* after an error nothing more is understood */
+	uint8_t  control_len;
 	uint8_t  mask[4];    /* turned so that mask[0] is for the next byte */
 	uint32_t frame_left; /* payload bytes still to come */
 	uint8_t *message;    /* the pieces so far, from malloc; NULL while there are none */
 	uint32_t message_len, message_cap;
 	uint32_t message_max;
+	/* The usual frame comes whole and needs nothing from here on. */
+	uint8_t head[WS_FRAME_HEAD_BYTES_MAX];
+	uint8_t control[WS_FRAME_CONTROL_BYTES_MAX]; /* of a control frame that came in pieces */
 };
 
 enum ws_input_what {

@@ -3,6 +3,21 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define BIT(i) (UINT32_C(1) << (i))
+
+static bool is_hole(const struct ws_block *block, uint32_t i)
+{
+	return block->holes & BIT(i);
+}
+
+static bool is_all_holes(const struct ws_block *block)
+{
+	for (uint32_t i = block->first; i < block->count; i++)
+		if (!is_hole(block, i))
+			return false;
+	return true;
+}
+
 void ws_blocks_init(struct ws_blocks *b, size_t spare_max)
 {
 	*b = (struct ws_blocks){ .spare_max = spare_max };
@@ -111,9 +126,9 @@ static void trim(struct ws_queue *q, struct ws_chain *c)
 	while (c->head) {
 		struct ws_block *block = c->head;
 
-		while (block->first < block->count && block->marks[block->first].dropped) {
+		while (block->first < block->count && is_hole(block, block->first)) {
+			block->holes &= ~BIT(block->first);
 			block->begin += block->marks[block->first++].bytes;
-			block->holes--;
 		}
 		if (block->first < block->count)
 			return;
@@ -124,11 +139,10 @@ static void trim(struct ws_queue *q, struct ws_chain *c)
 	}
 }
 
-static void drop(struct ws_chain *c, struct ws_block *block, struct ws_frame_mark *m)
+static void drop(struct ws_chain *c, struct ws_block *block, uint32_t i)
 {
-	m->dropped = true;
-	block->holes++;
-	c->bytes -= m->bytes;
+	block->holes |= BIT(i);
+	c->bytes -= block->marks[i].bytes;
 	c->frames--;
 }
 
@@ -172,16 +186,14 @@ static bool drop_picked_in(struct ws_queue *q, struct ws_block *block, struct pi
 	bool head = block == q->datagrams.head;
 
 	for (uint32_t i = head ? first_free(q) : block->first; i < block->count; i++) {
-		struct ws_frame_mark *m = &block->marks[i];
-
-		if (m->dropped)
+		if (is_hole(block, i))
 			continue;
 
-		enum pick what = p->pick(p, m);
+		enum pick what = p->pick(p, &block->marks[i]);
 		if (what == PICK_STOP)
 			return false;
 		if (what == PICK_DROP) {
-			drop(&q->datagrams, block, m);
+			drop(&q->datagrams, block, i);
 			p->dropped++;
 		}
 	}
@@ -197,7 +209,7 @@ static void drop_picked(struct ws_queue *q, struct picking *p)
 	/* A block of holes goes at once: behind a frame that is stuck half way they would pile up for ever. */
 	for (struct ws_block *block = c->head; block && more;) {
 		more = drop_picked_in(q, block, p);
-		if (block->holes == block->count - block->first) {
+		if (is_all_holes(block)) {
 			block = unlink_block(q, c, prev, block);
 		} else {
 			prev  = block;
@@ -309,7 +321,7 @@ static bool add_block(struct gather *g, const struct ws_block *block, uint32_t s
 	for (uint32_t i = block->first + skip_frames; i < block->count; i++) {
 		const struct ws_frame_mark *m = &block->marks[i];
 
-		if (!m->dropped && !add_piece(g, at, m->bytes))
+		if (!is_hole(block, i) && !add_piece(g, at, m->bytes))
 			return false;
 		at += m->bytes;
 	}

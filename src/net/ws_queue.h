@@ -18,14 +18,13 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define WS_BLOCK_BYTES  16384 /* of frames, in a usual block */
-#define WS_BLOCK_FRAMES 64
+#define WS_BLOCK_FRAMES 32
+#define WS_BLOCK_BYTES  3520 /* of frames, in a usual block; all of it takes just under a page */
 
 struct ws_frame_mark {
 	int64_t  put_ms;
 	uint32_t bytes;
 	uint32_t tag;
-	bool     dropped; /* its bytes stay in the block and are passed over */
 };
 
 struct ws_block {
@@ -33,7 +32,7 @@ struct ws_block {
 	uint32_t             cap;          /* bytes of data */
 	uint32_t             begin, end;   /* data between belongs to the marks between first and count */
 	uint32_t             first, count; /* marks before first have left */
-	uint32_t             holes;        /* marks from first on that are dropped */
+	uint32_t             holes; /* a bit for each mark from first on that was dropped: its bytes are passed over */
 	struct ws_frame_mark marks[WS_BLOCK_FRAMES];
 	uint8_t              data[];
 };

@@ -80,8 +80,9 @@ static bool has_good_origin(const struct ws *ws, struct lws *wsi)
 	const struct conf_list *allowed = &ws->conf->http_allowed_origins;
 	char                    origin[ORIGIN_BYTES_MAX];
 
+	/* An empty field has no length either, but it has a first piece. */
 	if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) == 0)
-		return true;
+		return lws_hdr_copy_fragment(wsi, origin, sizeof(origin), WSI_TOKEN_ORIGIN, 0) < 0;
 	if (lws_hdr_copy(wsi, origin, sizeof(origin), WSI_TOKEN_ORIGIN) <= 0)
 		return false;
 	for (size_t i = 0; i < allowed->count; i++)

@@ -218,7 +218,7 @@ static void look_at_exemption(struct ws_fixture *fixture, void *arg)
 
 static bool is_exempt(const char *headers)
 {
-	int  fd;
+	int  fd     = -1;
 	bool exempt = false;
 
 	cr_assert_eq(open_many(&fd, 1, "127.0.0.1", headers), 1);
@@ -304,6 +304,25 @@ Test(ws_limits, messages_that_follow_each_other_have_a_deadline_each)
 		ws_expect_pong(c, "x");
 		ws_fixture_advance(&f, f.conf.limits.ws_message_ms / 2);
 		ws_client_send_frame(c, WS_CLIENT_FINAL | WS_CLIENT_CONTINUE, true, "b", 1);
+		ws_expect(c, "61 62");
+	}
+	ws_client_free(c);
+}
+
+Test(ws_limits, a_stream_in_which_some_message_is_always_under_way_is_fine)
+{
+	/* The end of one message and the beginning of the next arrive together. */
+	static const uint8_t turn[] = { 0x80, 0x81, 0, 0, 0, 0, 'b', 0x02, 0x81, 0, 0, 0, 0, 'a' };
+
+	ws_fixture_start(&f);
+	struct ws_client *c = ws_client_open(f.port, NULL);
+
+	ws_client_send_frame(c, WS_CLIENT_BINARY, true, "a", 1);
+	for (int i = 0; i < 6; i++) {
+		ws_client_ping(c, "x");
+		ws_expect_pong(c, "x");
+		ws_fixture_advance(&f, f.conf.limits.ws_message_ms / 2 + 1000);
+		cr_assert(ws_client_send_raw(c, turn, sizeof(turn)));
 		ws_expect(c, "61 62");
 	}
 	ws_client_free(c);

@@ -143,8 +143,8 @@ Test(ws_queue, over_the_byte_limit_the_oldest_datagrams_go)
 
 Test(ws_queue, over_the_frame_limit_the_oldest_datagrams_go)
 {
-	for (char c = 'a'; c <= 'h'; c++)
-		put(c, 1);
+	for (const char *c = "abcdefgh"; *c; c++)
+		put(*c, 1);
 	cr_expect_eq(dropped.full, 0);
 	put('i', 1);
 	put('j', 1);

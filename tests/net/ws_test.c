@@ -275,7 +275,9 @@ Test(ws, a_web_page_is_refused_unless_its_origin_is_allowed)
 	ws_fixture_start(&f);
 	cr_expect_eq(ask_text(GOOD "Origin: https://evil.example\r\n\r\n"), 403);
 	cr_expect_eq(ask_text(GOOD "Origin: null\r\n\r\n"), 403);
-	cr_expect_eq(metric_get(M_WS_REFUSED_ORIGIN), 2);
+	cr_expect_eq(ask_text(GOOD "Origin:\r\n\r\n"), 403, "even one that names nobody");
+	cr_expect_eq(ask_text(GOOD "Origin: https://play.example\r\nOrigin: https://evil.example\r\n\r\n"), 403);
+	cr_expect_eq(metric_get(M_WS_REFUSED_ORIGIN), 4);
 
 	struct ws_client_options options = { .headers = "Origin: https://play.example\r\n" };
 	ws_client_free(ws_client_open(f.port, &options));

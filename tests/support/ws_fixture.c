@@ -1,6 +1,5 @@
 #include "support/ws_fixture.h"
 
-#include "base/metric.h"
 #include "net/listen.h"
 #include "os/clock.h"
 #include "support/dial.h"
@@ -193,14 +192,14 @@ void ws_fixture_stop(struct ws_fixture *f)
 	f->clock_fd = -1;
 }
 
-void ws_fixture_await(int metric, int64_t value)
+void ws_fixture_await(enum metric metric, int64_t value)
 {
 	int64_t until = real_now_ms() + DIAL_PATIENCE_MS;
 
 	while (metric_get(metric) != value && real_now_ms() < until)
 		real_sleep_ms(1);
-	cr_assert_eq(metric_get(metric), value, "metric %d is %lld and not %lld", metric, (long long)metric_get(metric),
-	             (long long)value);
+	cr_assert_eq(metric_get(metric), value, "metric %d is %lld and not %lld", (int)metric,
+	             (long long)metric_get(metric), (long long)value);
 }
 
 int ws_fixture_dial(const struct ws_fixture *f, const char *from)

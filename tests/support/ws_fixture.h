@@ -15,6 +15,7 @@
 #ifndef TESTS_WS_FIXTURE_H
 #define TESTS_WS_FIXTURE_H
 
+#include "base/metric.h"
 #include "conf/conf.h"
 #include "net/ws.h"
 
@@ -57,7 +58,7 @@ void ws_fixture_advance(struct ws_fixture *f, int64_t ms);
 void ws_fixture_do(struct ws_fixture *f, void (*what)(struct ws_fixture *f, void *arg), void *arg);
 
 /* Waits until the metric has this value (asserted). */
-void ws_fixture_await(int metric, int64_t value);
+void ws_fixture_await(enum metric metric, int64_t value);
 
 /* A connection from this address of the loopback network, nothing said yet. */
 int ws_fixture_dial(const struct ws_fixture *f, const char *from);
