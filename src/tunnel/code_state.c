@@ -34,6 +34,15 @@ static uint32_t block_codes(uint32_t block)
 	return left < CODE_BLOCK_CODES ? left : CODE_BLOCK_CODES;
 }
 
+/* In pairs, fours, bytes, then all bytes at once. Plain x86-64 has no instruction for it, and the compiler would make a call. */
+static uint32_t count_bits(uint64_t v)
+{
+	v -= v >> 1 & 0x5555555555555555;
+	v = (v & 0x3333333333333333) + (v >> 2 & 0x3333333333333333);
+	v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return (uint32_t)(v * 0x0101010101010101 >> 56);
+}
+
 /* The index of the k-th free code, counted from 0; k is below code_free_count. */
 static uint32_t kth_free(const struct code_state *s, uint32_t k)
 {
@@ -48,7 +57,7 @@ static uint32_t kth_free(const struct code_state *s, uint32_t k)
 	uint32_t word = block * (CODE_BLOCK_CODES / 64);
 
 	for (;; word++) {
-		uint32_t clear = 64 - (uint32_t)__builtin_popcountll(s->taken[word]);
+		uint32_t clear = 64 - count_bits(s->taken[word]);
 
 		if (k < clear)
 			break;

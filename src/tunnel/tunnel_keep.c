@@ -96,9 +96,13 @@ static struct keep_job *new_job(struct tunnel_keep *k, enum store_surface surfac
 /* A refusal comes back like any other answer: later, from the loop. */
 static void submit(struct keep_job *j)
 {
-	j->job.result = store_submit(j->keep->store, &j->job);
-	if (j->job.result != ERR_OK)
-		loop_post(j->keep->loop, &j->post);
+	enum err e = store_submit(j->keep->store, &j->job);
+
+	/* The store's own: it may have run already, and failed, so its result is not to be touched. */
+	if (e == ERR_OK)
+		return;
+	j->job.result = e;
+	loop_post(j->keep->loop, &j->post);
 }
 
 static void submit_lazy(struct keep_job *j)
