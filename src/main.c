@@ -19,7 +19,7 @@
 
 static const char help[] =
 	"coopd lets players host co-op games at home: it carries their game datagrams, so that friends join from "
-        "anywhere\n"
+	"anywhere\n"
 	"without opening ports, and keeps their codes over restarts.\n"
 	"\n"
 	"  coopd [OPTION...]            serve until SIGTERM or Ctrl-C; SIGHUP reads the configuration again\n"
@@ -29,7 +29,7 @@ static const char help[] =
 	"  --set SECTION.KEY=VALUE      one setting, stronger than file and environment; as often as wanted\n"
 	"\n"
 	"  --check-config               say every problem of the configuration, with file and line; exit 1 if there is "
-        "any\n"
+	"any\n"
 	"  --print-config               all settings, their values and where each came from\n"
 	"  --sample-config              a commented configuration file with every setting\n"
 	"  --settings-reference         the settings as a table (Markdown); likewise --limits-reference,\n"
@@ -38,7 +38,7 @@ static const char help[] =
 	"  --help                       this\n"
 	"\n"
 	"The environment counts too: COOP_SECTION_KEY=VALUE. Without any setting coopd listens on 127.0.0.1 only and "
-        "keeps\n"
+	"keeps\n"
 	"its files in ./data.\n";
 
 enum {

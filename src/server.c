@@ -291,6 +291,7 @@ int server_run(struct conf *conf, const struct conf_args *args)
 	struct server s = { .conf = conf };
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of a write, not the end */
 	listen_raise_files();
 	addr_log_whole(conf->log_addresses == CONF_SCALE_full);
 

@@ -171,6 +171,23 @@ void window_note(struct window *w, const uint8_t key[KEYED_KEY_BYTES], int64_t a
 		insert(w, e, at_ms);
 }
 
+void window_untake(struct window *w, const uint8_t key[KEYED_KEY_BYTES], int64_t at_ms)
+{
+	struct keyed_entry *entry = keyed_find(&w->keyed, key, at_ms);
+	if (!entry)
+		return;
+
+	struct events *e = events_of(entry);
+	size_t         i = e->len;
+	while (i > 0 && *event(e, i - 1) > at_ms)
+		i--;
+	if (i == 0)
+		return;
+	for (; i < e->len; i++)
+		*event(e, i - 1) = *event(e, i);
+	e->len--;
+}
+
 void window_set_max(struct window *w, int64_t max)
 {
 	assert(max >= 0);

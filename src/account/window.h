@@ -39,6 +39,12 @@ int64_t window_wait_ms(struct window *w, const uint8_t key[KEYED_KEY_BYTES], int
  */
 void window_note(struct window *w, const uint8_t key[KEYED_KEY_BYTES], int64_t at_ms);
 
+/*
+ * Takes back what window_take or window_note counted at at_ms, since it came to nothing after all: the newest event up to
+ * then. Nothing when that is forgotten already.
+ */
+void window_untake(struct window *w, const uint8_t key[KEYED_KEY_BYTES], int64_t at_ms);
+
 /* From now on. What was counted stays counted, as far as the former limit let it. */
 void window_set_max(struct window *w, int64_t max);
 

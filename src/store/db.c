@@ -75,6 +75,30 @@ static enum err err_of(int rc)
 	}
 }
 
+/* What an operator can do about it. */
+static const char *advice(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_FULL:
+		return "make room where the data folder is";
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return "the database is damaged: stop coopd and put back a copy from the folder copies beside it";
+	case SQLITE_READONLY:
+		return "let coopd's user write to the database and its folder";
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return "another program writes to the database: end it";
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return "check the disk and the rights of the data folder";
+	case SQLITE_NOMEM:
+		return "the machine is out of memory";
+	default:
+		return "this is a mistake in coopd: please report it";
+	}
+}
+
 /* Turns a failure into an error, remembers what must be, and logs what is no answer to a question. */
 static enum err fail(struct db *db, int rc, const char *what)
 {
@@ -83,7 +107,8 @@ static enum err fail(struct db *db, int rc, const char *what)
 	if (is_final(rc))
 		db->has_failed = true;
 	if (e != ERR_EXISTS && e != ERR_NOT_FOUND)
-		log_error("store", 0, "fails", "what=%s code=%d why=%s", what, rc, sqlite3_errmsg(db->handle));
+		log_error("store", 0, "fails", "what=%s code=%d why=\"%s\" note=\"%s\"", what, rc,
+		          sqlite3_errmsg(db->handle), advice(rc));
 	return e;
 }
 

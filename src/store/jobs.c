@@ -38,7 +38,8 @@ struct jobs {
 	bool               poked;
 	bool               stopping; /* to here */
 
-	atomic_bool     failed;
+	atomic_bool     failed;     /* for good */
+	atomic_bool     batch_lost; /* the last batch was not kept; the next may be */
 	atomic_bool     half_full;
 	_Atomic int64_t batch_since_ms; /* monotonic; 0: no batch is under way */
 };
@@ -154,7 +155,7 @@ enum store_health jobs_health(const struct jobs *j)
 {
 	int64_t since_ms = atomic_load(&j->batch_since_ms);
 
-	if (atomic_load(&j->failed))
+	if (atomic_load(&j->failed) || atomic_load(&j->batch_lost))
 		return STORE_FAILING;
 	if (atomic_load(&j->half_full) || (since_ms != 0 && clock_mono_ms() - since_ms > SLOW_BATCH_MS))
 		return STORE_SLOW;
@@ -314,10 +315,13 @@ static void run_batch(struct jobs *j)
 	}
 	queue_init(&ran);
 	atomic_store(&j->batch_since_ms, clock_mono_ms());
-	enum err e = db_run(j->db, Q_BATCH_BEGIN);
-	if (e == ERR_OK)
+	enum err e     = db_run(j->db, Q_BATCH_BEGIN);
+	bool     begun = e == ERR_OK;
+	if (begun)
 		e = commit_jobs(j, &ran);
-	else
+	/* Before the answers: whoever is refused and asks why is to see it. */
+	atomic_store(&j->batch_lost, e != ERR_OK);
+	if (!begun)
 		refuse_jobs(j, e);
 	if (e != ERR_OK)
 		set_results(&ran, e);

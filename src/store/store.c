@@ -56,6 +56,7 @@ struct store {
 	struct jobs  *jobs;
 	uint8_t       id[STORE_ID_BYTES];
 	uint8_t       addr_key[STORE_ADDR_KEY_BYTES];
+	bool          is_new; /* this start made the database */
 	bool          blobs_known;
 	atomic_bool   has_space;
 
@@ -104,7 +105,10 @@ static enum err take_lock(struct store *s, FILE *report)
 		        "folder with --data\n",
 		        s->paths.data);
 	else if (e != ERR_OK)
-		fprintf(report, "cannot lock the data folder %s: %s\n", s->paths.data, strerror(errno));
+		fprintf(report,
+		        "cannot lock the data folder %s: %s; coopd's user must be able to write there, or choose "
+		        "another folder with --data\n",
+		        s->paths.data, strerror(errno));
 	return e;
 }
 
@@ -206,10 +210,10 @@ static enum err load_facts(struct store *s, FILE *report)
 
 static enum err open_database(struct store *s, bool *changed, FILE *report)
 {
-	bool           made, migrated;
+	bool           migrated;
 	struct migrate m = { s->paths.database, s->paths.copies, migration_texts, migration_count, clock_wall_ms() };
 
-	enum err e = db_open(&s->db, &made, s->paths.database, report);
+	enum err e = db_open(&s->db, &s->is_new, s->paths.database, report);
 	if (e == ERR_OK)
 		e = migrate(&migrated, s->db, &m, report);
 	if (e == ERR_OK)
@@ -218,7 +222,7 @@ static enum err open_database(struct store *s, bool *changed, FILE *report)
 		e = load_facts(s, report);
 	if (e != ERR_OK)
 		return e;
-	*changed = made || migrated;
+	*changed = s->is_new || migrated;
 	/* The name of a new file is safe only when its folder was synced. */
 	if (file_sync_dir(s->paths.data) != ERR_OK) {
 		fprintf(report, "cannot sync the folder %s: %s\n", s->paths.data, strerror(errno));
@@ -300,6 +304,23 @@ static struct jobs *make_jobs(struct store *s)
 	return jobs_new(s->db, &rules);
 }
 
+/*
+ * A database that is not new without its secrets: what is kept about addresses belongs to nobody any more. Games and
+ * codes do not depend on it, so the server runs, but the operator is told.
+ */
+static enum err load_addr_key(struct store *s, FILE *report)
+{
+	bool     missing = access(s->paths.secrets, F_OK) != 0;
+	enum err e       = secret_load(s->addr_key, sizeof(s->addr_key), s->paths.secrets, "address_key", report);
+
+	if (e == ERR_OK && missing && !s->is_new)
+		log_warn("store", 0, "makes-secrets",
+		         "file=%s note=\"it was missing although the database is not new: what addresses have used of "
+		         "their limits counts from zero; if you have a copy of the file, stop coopd and put it back\"",
+		         s->paths.secrets);
+	return e;
+}
+
 static enum err open_all(struct store *s, FILE *report)
 {
 	bool changed = true;
@@ -308,7 +329,7 @@ static enum err open_all(struct store *s, FILE *report)
 	if (e == ERR_OK)
 		e = open_database(s, &changed, report);
 	if (e == ERR_OK)
-		e = secret_load(s->addr_key, sizeof(s->addr_key), s->paths.secrets, "address_key", report);
+		e = load_addr_key(s, report);
 	if (e == ERR_OK)
 		e = match_blobs(s, changed, report);
 	if (e != ERR_OK)

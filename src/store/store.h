@@ -78,7 +78,10 @@ enum err store_start(struct store *s);
  */
 enum err store_submit(struct store *s, struct job *job);
 
-/* Any thread; never waits. SLOW: a batch takes over 2 s, or a queue is over half full. FAILING: see above. */
+/*
+ * Any thread; never waits. SLOW: a batch takes over 2 s, or a queue is over half full. FAILING: after a failed sync, and
+ * also while the last batch could not be kept (the disk is full), until one can.
+ */
 enum store_health { STORE_OK, STORE_SLOW, STORE_FAILING };
 enum store_health store_health(const struct store *s);
 const char       *store_health_text(enum store_health h); /* "ok", "slow", "failing" */

@@ -72,6 +72,12 @@ void tunnel_guard_note_player(struct tunnel_guard *g, const uint8_t *hashed, int
 	window_note(g->new_of_addr, hashed, at_ms);
 }
 
+void tunnel_guard_unnote_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms)
+{
+	window_untake(g->new_in_all, everybody, at_ms);
+	window_untake(g->new_of_addr, hashed, at_ms);
+}
+
 int64_t tunnel_guard_join_wait(struct tunnel_guard *g, const struct addr *client, int64_t now_ms)
 {
 	uint8_t key[ADDR_KEY_BYTES], net[ADDR_KEY_BYTES];

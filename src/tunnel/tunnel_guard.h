@@ -24,6 +24,9 @@ bool tunnel_guard_new_player(struct tunnel_guard *g, const uint8_t *hashed, int6
 /* One made before this start. */
 void tunnel_guard_note_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms);
 
+/* The one counted at at_ms got no code after all. */
+void tunnel_guard_unnote_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms);
+
 /* How long a JOIN of this address has to wait before it is looked up: 0, or limits.tunnel_join_delay_ms. */
 int64_t tunnel_guard_join_wait(struct tunnel_guard *g, const struct addr *client, int64_t now_ms);
 

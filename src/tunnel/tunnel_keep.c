@@ -31,6 +31,7 @@ struct keep_job {
 	struct tunnel_keep *keep;
 	struct player_row   player;
 	uint8_t             addr[PLAYER_ADDR_BYTES];
+	int64_t             asked_ms;
 	struct game_row     game;
 	struct friend_row friend;
 	struct player_sweep sweep;
@@ -137,19 +138,22 @@ static enum err run_player(struct job *job, struct db *db)
 
 static void done_player(struct job *job, enum err result)
 {
-	struct keep_job *j = CONTAINER(job, struct keep_job, job);
+	struct keep_job          *j = CONTAINER(job, struct keep_job, job);
+	struct tunnel_kept_player p = { .id = j->player.digest, .addr = j->addr, .asked_ms = j->asked_ms };
 
-	j->keep->answers.player(j->keep->answers.arg, j->player.digest, result);
+	j->keep->answers.player(j->keep->answers.arg, &p, result);
 	free(j);
 }
 
-enum err tunnel_keep_player(struct tunnel_keep *k, const struct code_entry *e, const uint8_t addr[TUNNEL_ADDR_BYTES])
+enum err tunnel_keep_player(struct tunnel_keep *k, const struct code_entry *e, const uint8_t addr[TUNNEL_ADDR_BYTES],
+                            int64_t now_ms)
 {
 	struct keep_job *j = new_job(k, SURFACE_TUNNEL, run_player, done_player);
 
 	if (!j)
 		return ERR_NOMEM;
-	j->player = player_row_of(e);
+	j->player   = player_row_of(e);
+	j->asked_ms = now_ms;
 	memcpy(j->addr, addr, sizeof(j->addr));
 	submit(j);
 	return ERR_OK;

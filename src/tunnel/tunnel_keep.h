@@ -13,8 +13,15 @@
 
 struct tunnel_keep;
 
+/* The player that tunnel_keep_player was called with. */
+struct tunnel_kept_player {
+	const uint8_t *id;
+	const uint8_t *addr;
+	int64_t        asked_ms; /* monotonic */
+};
+
 struct tunnel_keep_answers {
-	void (*player)(void *arg, const uint8_t *id, enum err result);
+	void (*player)(void *arg, const struct tunnel_kept_player *p, enum err result);
 	void (*friend)(void *arg, uint32_t code, int64_t made_ms, uint16_t number);
 	/* digests of players whose code expired, CODE_DIGEST_BYTES each. */
 	void (*removed)(void *arg, const uint8_t *digests, size_t count);
@@ -29,9 +36,10 @@ void tunnel_keep_free(struct tunnel_keep *k);
 
 /*
  * Durable; answered by player and friend, also when the store refuses at once. ERR_NOMEM: nothing was asked, and no
- * answer comes. addr: hashed address of the asker.
+ * answer comes. addr: hashed address of the asker; now_ms: monotonic.
  */
-enum err tunnel_keep_player(struct tunnel_keep *k, const struct code_entry *e, const uint8_t addr[TUNNEL_ADDR_BYTES]);
+enum err tunnel_keep_player(struct tunnel_keep *k, const struct code_entry *e, const uint8_t addr[TUNNEL_ADDR_BYTES],
+                            int64_t now_ms);
 enum err tunnel_keep_friend(struct tunnel_keep *k, const struct tunnel_friend *f);
 
 /* Lazy; what is refused is lost, which costs a restart in the middle of a game at most. */

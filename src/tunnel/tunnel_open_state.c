@@ -100,8 +100,9 @@ void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err r
 	entry->pending = false;
 	entry->waiting = NULL;
 	if (result != ERR_OK) {
-		/* After a failed commit nobody knows whether the row is there: its code is not given to another. */
-		code_remove(&s->codes, entry, result != ERR_BUSY);
+		/* After a failed commit nobody knows whether the row is there: its code is not given to another. One that was
+		 * not begun, or found no room, left no row. */
+		code_remove(&s->codes, entry, result != ERR_BUSY && result != ERR_SPACE);
 		if (c)
 			tunnel_act_fault(acts, c, result);
 		return;

@@ -107,7 +107,7 @@ static void log_sent(struct conn *c, const struct tunnel_msg *msg)
 
 static void do_keep_player(struct tunnel *t, struct code_entry *e, struct tunnel_conn *asker, bool *failed)
 {
-	*failed = tunnel_keep_player(t->keep, e, asker->addr) != ERR_OK;
+	*failed = tunnel_keep_player(t->keep, e, asker->addr, loop_now_ms(t->loop)) != ERR_OK;
 }
 
 static void do_act(struct tunnel *t, struct tunnel_act *a, struct code_entry **unkept)
@@ -492,11 +492,14 @@ static void on_closed(void *data, int64_t now_ms)
 
 /* Answers of the store */
 
-static void on_player_kept(void *arg, const uint8_t *id, enum err result)
+static void on_player_kept(void *arg, const struct tunnel_kept_player *p, enum err result)
 {
 	struct tunnel *t = arg;
 
-	tunnel_on_player_kept(&t->state, id, result, loop_now_ms(t->loop), clock_wall_ms(), &t->acts);
+	/* Clients come back every few seconds: while the disk is full that must not use up their hour. */
+	if (result != ERR_OK)
+		tunnel_guard_unnote_player(t->guard, p->addr, p->asked_ms);
+	tunnel_on_player_kept(&t->state, p->id, result, loop_now_ms(t->loop), clock_wall_ms(), &t->acts);
 	do_acts(t);
 }
 

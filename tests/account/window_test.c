@@ -55,6 +55,22 @@ Test(window, an_event_leaves_exactly_one_span_after_it_came)
 	cr_expect(window_take(w, key(1), 6400));
 }
 
+Test(window, what_is_taken_back_leaves_room_for_another_and_nothing_else)
+{
+	AUTO(window_freep) struct window *w = window_new(3, 1000, 10, SEED);
+
+	cr_expect(window_take(w, key(1), 5000));
+	cr_expect(window_take(w, key(1), 5100));
+	cr_expect(window_take(w, key(1), 5200));
+	window_untake(w, key(1), 5100);
+	cr_expect(window_take(w, key(1), 5300));
+	cr_expect_eq(window_wait_ms(w, key(1), 5300), 700, "the first is still there");
+	cr_expect_not(window_take(w, key(1), 5300));
+	window_untake(w, key(1), 4999);
+	window_untake(w, key(2), 5300);
+	cr_expect(window_is_full(w, key(1), 5300), "what was never counted is not taken back");
+}
+
 Test(window, what_was_refused_does_not_count)
 {
 	AUTO(window_freep) struct window *w = window_new(1, 1000, 10, SEED);

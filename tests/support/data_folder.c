@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,44 +113,6 @@ struct db *data_open_db(void)
 	cr_assert_eq(migrate(NULL, db, &m, stderr), ERR_OK);
 	cr_assert_eq(db_prepare(db, stderr), ERR_OK);
 	return db;
-}
-
-/* One job and who waits for it. */
-struct waiting {
-	struct job      job;
-	pthread_mutex_t lock;
-	pthread_cond_t  done;
-	bool            is_done;
-	enum err        result;
-};
-
-static void on_done(struct job *job, enum err result)
-{
-	struct waiting *w = CONTAINER(job, struct waiting, job);
-
-	pthread_mutex_lock(&w->lock);
-	w->result  = result;
-	w->is_done = true;
-	pthread_cond_signal(&w->done);
-	pthread_mutex_unlock(&w->lock);
-}
-
-enum err data_do(struct store *s, enum err (*run)(struct job *job, struct db *db))
-{
-	struct waiting w = {
-		.job  = { .surface = SURFACE_TUNNEL, .run = run, .done = on_done },
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.done = PTHREAD_COND_INITIALIZER,
-	};
-
-	enum err e = store_submit(s, &w.job);
-	if (e != ERR_OK)
-		return e;
-	pthread_mutex_lock(&w.lock);
-	while (!w.is_done)
-		pthread_cond_wait(&w.done, &w.lock);
-	pthread_mutex_unlock(&w.lock);
-	return w.result;
 }
 
 int64_t data_ask(struct db *db, const char *sql)

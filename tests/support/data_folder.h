@@ -1,5 +1,6 @@
 /*
- * A data folder for one test, below /tmp, and the store or the bare database in it. Removed when the test's process ends.
+ * A data folder for one test, below /tmp, and the store or the bare database in it. Removed when the test's process
+ * ends.
  */
 #ifndef TESTS_DATA_FOLDER_H
 #define TESTS_DATA_FOLDER_H
@@ -28,9 +29,6 @@ struct db    *data_open_db(void); /* without a store: no lock, no thread, no not
 
 /* The same sentence that store_open would give the operator; ends the test when it opens. */
 const char *data_open_fails(enum err expected);
-
-/* Submits a durable job on the tunnel's surface and waits for its result. */
-enum err data_do(struct store *s, enum err (*run)(struct job *job, struct db *db));
 
 /* One number from the database, with any statement: for what no query of the server asks. */
 int64_t data_ask(struct db *db, const char *sql);

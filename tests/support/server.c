@@ -219,7 +219,7 @@ static void become_server(struct server *s, pid_t test, const char *program)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 
-	int log  = open(s->log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	int log  = s->output_fd > 0 ? s->output_fd : open(s->log_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	int null = open("/dev/null", O_RDONLY);
 
 	if (log < 0 || null < 0)

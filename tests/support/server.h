@@ -42,8 +42,9 @@ struct server {
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];
 	char                 log_path[SERVER_PATH_BYTES];
-	long                 log_from; /* where this start's lines begin */
-	struct server_clock *clock;    /* mapped, shared with the server */
+	long                 log_from;  /* where this start's lines begin */
+	int                  output_fd; /* what the next start gets as its output; 0: log_path, opened */
+	struct server_clock *clock;     /* mapped, shared with the server */
 	char                 sets[SERVER_SETS_MAX][SERVER_SET_BYTES];
 	size_t               set_count;
 	struct server       *next; /* those not yet finished */
