@@ -147,7 +147,7 @@ static void take_connection(struct ws_listener *l, int fd, const struct sockaddr
 	}
 	c->is_counted = counted;
 	if (!ws_upgrade_begin(c, fd, l->is_tls))
-		ws_conn_end(c, M_WS_REFUSED_MEMORY, true);
+		ws_conn_end(c, l->is_tls ? M_WS_REFUSED_HANDSHAKE : M_WS_REFUSED_MEMORY, true);
 }
 
 /* Without descriptors or memory, asking again at once would only burn the processor: the queue of the kernel waits. */

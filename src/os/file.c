@@ -89,10 +89,18 @@ static enum err read_all(char *buf, size_t *len, int fd, size_t max)
 
 enum err file_read(char **out, size_t *len, const char *path, size_t max)
 {
-	AUTO(close_fdp) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe would keep the caller waiting for a writer, for ever perhaps. */
+	AUTO(close_fdp) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat         st;
 
 	if (fd < 0)
 		return errno == ENOENT ? ERR_NOT_FOUND : ERR_IO;
+	if (fstat(fd, &st) != 0)
+		return ERR_IO;
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
+		errno = EINVAL;
+		return ERR_IO;
+	}
 
 	/* Room for the most, whatever size the file claims: pages that are not written to cost nothing. */
 	AUTO(auto_free) char *buf = malloc(max + 1);

@@ -14,7 +14,7 @@
 /* Makes the folder and those above it that are missing, all with this mode. ERR_IO with errno set. */
 enum err file_make_dirs(const char *path, mode_t mode);
 
-/* Whole content, ended by a NUL that *len does not count, for free(). ERR_NOT_FOUND, ERR_TOO_BIG, ERR_IO, ERR_NOMEM. */
+/* Whole content of a file that is no pipe, ended by a NUL that *len does not count, for free(). ERR_NOT_FOUND, ERR_TOO_BIG, ERR_IO, ERR_NOMEM. */
 enum err file_read(char **out, size_t *len, const char *path, size_t max);
 
 /* Written under a temporary name beside it, synced, renamed, folder synced: the old or the new content, never a mix. */

@@ -18,8 +18,11 @@ struct tunnel_guard;
 struct tunnel_guard *tunnel_guard_new(const struct limits *limits);
 void                 tunnel_guard_free(struct tunnel_guard *g);
 
-/* May this (hashed) address make one more new player? Counts it when it may. */
-bool tunnel_guard_new_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t now_ms);
+/*
+ * May this client, whose hashed address is the other, make one more new player? Counts it when it may. An IPv6 /48 may
+ * make 8 times what an address may.
+ */
+bool tunnel_guard_new_player(struct tunnel_guard *g, const struct addr *client, const uint8_t *hashed, int64_t now_ms);
 
 /* One made before this start. */
 void tunnel_guard_note_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms);
@@ -27,10 +30,17 @@ void tunnel_guard_note_player(struct tunnel_guard *g, const uint8_t *hashed, int
 /* The one counted at at_ms got no code after all. */
 void tunnel_guard_unnote_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms);
 
-/* How long a JOIN of this address has to wait before it is looked up: 0, or limits.tunnel_join_delay_ms. */
+/*
+ * How long a JOIN of this address has to wait before it is looked up: 0, or limits.tunnel_join_delay_ms; longer when
+ * many of the address wait already, so that guessing over many connections at once is no faster.
+ */
 int64_t tunnel_guard_join_wait(struct tunnel_guard *g, const struct addr *client, int64_t now_ms);
 
-/* A JOIN that found no game. */
+/* A JOIN of this address begins to wait, or waits no more. */
+void tunnel_guard_hold_join(struct tunnel_guard *g, const struct addr *client);
+void tunnel_guard_let_join(struct tunnel_guard *g, const struct addr *client);
+
+/* A JOIN that found no game. One of an address that is over its own limit counts against nobody else. */
 void tunnel_guard_join_failed(struct tunnel_guard *g, const struct addr *client, int64_t now_ms);
 
 /*

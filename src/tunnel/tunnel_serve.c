@@ -75,8 +75,10 @@ static void send_msg(struct conn *c, const struct tunnel_msg *msg)
 
 static void drop_held(struct conn *c)
 {
-	free(c->held);
-	c->held = NULL;
+	if (!c->held)
+		return;
+	tunnel_guard_let_join(c->tunnel->guard, ws_conn_client(c->ws));
+	free(TAKE(c->held));
 }
 
 static void close_conn(struct conn *c, enum metric why)
@@ -206,7 +208,8 @@ static void on_host_open(struct conn *c, const struct tunnel_msg *msg, int64_t n
 	bool known = code_find(&t->state.codes, digest) != NULL;
 
 	struct tunnel_open open = { .digest     = digest,
-		                    .may_be_new = !known && tunnel_guard_new_player(t->guard, c->state.addr, now_ms),
+		                    .may_be_new = !known && tunnel_guard_new_player(t->guard, ws_conn_client(c->ws),
+		                                                                    c->state.addr, now_ms),
 		                    .random     = (uint32_t)random_u64(),
 		                    .now_ms     = now_ms,
 		                    .wall_ms    = clock_wall_ms() };
@@ -268,6 +271,7 @@ static void join(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms, b
 	if (wait_ms > 0 && (c->held = malloc(sizeof(*c->held)))) {
 		*c->held      = *msg;
 		c->held->rest = NULL;
+		tunnel_guard_hold_join(t->guard, ws_conn_client(c->ws));
 		metric_inc(M_TUNNEL_JOIN_DELAYED);
 		timer_set(t->loop, &c->timer, now_ms + wait_ms);
 		return;
@@ -445,9 +449,10 @@ static void on_timer(struct timer *timer, int64_t now_ms)
 
 		tunnel_on_friend_kept(&t->state, f->game->code, f->game->made_ms, f->number, now_ms, &t->acts);
 	} else if (c->held) {
-		AUTO(auto_free) struct tunnel_msg *msg = TAKE(c->held);
+		struct tunnel_msg msg = *c->held;
 
-		join(c, msg, now_ms, false);
+		drop_held(c);
+		join(c, &msg, now_ms, false);
 	} else if (c->state.role == TUNNEL_NEW) {
 		c->state.role = TUNNEL_GONE;
 		close_conn(c, M_TUNNEL_ROLE_LATE);

@@ -341,3 +341,17 @@ Test(file, no_lock_without_a_folder_and_none_through_a_link)
 	cr_expect_eq(file_lock(&fd, dir, &holder), ERR_IO);
 	cr_expect_eq(errno, ELOOP);
 }
+
+Test(file, a_pipe_is_no_file_and_nobody_waits_for_its_writer)
+{
+	char   path[] = "/tmp/coopd-file-XXXXXX";
+	char  *text   = NULL;
+	size_t len;
+
+	cr_assert_geq(close(mkstemp(path)), 0);
+	cr_assert_eq(unlink(path), 0);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cr_expect_eq(file_read(&text, &len, path, 100), ERR_IO);
+	cr_expect_null(text);
+	unlink(path);
+}
