@@ -55,7 +55,6 @@ struct ws_conn {
 	bool                     is_stuck;     /* the wire took no more; it says when it does */
 	bool                     close_queued; /* our close frame is in the queue or out */
 	bool                     peer_closed;  /* no close frame of the peer is to be waited for */
-	bool                     is_malformed; /* its head */
 	bool                     has_client;   /* client is known; a bad forwarding field leaves it unknown */
 	bool                     is_forwarded, is_exempt;
 	bool                     is_counted; /* under the key of its client */

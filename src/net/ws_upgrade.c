@@ -164,7 +164,7 @@ static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
 	const struct ws_handler *handler;
 	enum metric              why;
 
-	if (!c || c->is_malformed || !asks_for_websocket(wsi))
+	if (!c || !asks_for_websocket(wsi))
 		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
 	if (!has_good_origin(c->ws, wsi))
 		return refuse(wsi, c, "403 Forbidden", M_WS_REFUSED_ORIGIN);
@@ -345,6 +345,47 @@ bool ws_upgrade_begin(struct ws_conn *c, int fd, bool tls)
 	return true;
 }
 
+/* In 4.1.6 a field whose name is the beginning of one that the library knows takes the line behind it with it. */
+static bool is_known_beginning(const char *line, size_t len)
+{
+	bool begins = false;
+
+	for (int token = 0; token < WSI_TOKEN_COUNT; token++) {
+		const char *known = (const char *)lws_token_to_string((enum lws_token_indexes)token);
+
+		if (!known || strncasecmp(known, line, len) != 0)
+			continue;
+		if (strlen(known) == len + 1)
+			return false; /* it is one itself */
+		begins = true;
+	}
+	return begins;
+}
+
+static bool has_lost_line(const char *head, size_t len)
+{
+	const char *end = head + len;
+	const char *at  = memchr(head, '\n', len);
+
+	for (; at && ++at < end; at = memchr(at, '\n', (size_t)(end - at))) {
+		const char *colon = memchr(at, ':', (size_t)(end - at));
+
+		if (colon && is_known_beginning(at, (size_t)(colon - at)))
+			return true;
+	}
+	return false;
+}
+
+/* The library would wait for more of a head that is none: the answer is ours, and what was looked at is taken. */
+static void refuse_unread(struct ws_conn *c, char *head, size_t len)
+{
+	static const char answer[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+	(void)!recv(c->fd, head, len, 0);
+	(void)!send(c->fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL);
+	ws_conn_end(c, M_WS_REFUSED_UPGRADE, false);
+}
+
 void ws_upgrade_peek(struct ws_conn *c, uint32_t events)
 {
 	char             head[HEAD_BYTES_MAX];
@@ -366,11 +407,12 @@ void ws_upgrade_peek(struct ws_conn *c, uint32_t events)
 		return;
 	}
 
-	/* A head that is too long, or that two programs may read differently, is left to the library to refuse. */
-	c->is_malformed =
-		end == 0 || ws_peek_fields(&fields, head, end, c->ws->conf->http_client_address_header) != ERR_OK;
-	if (!c->is_malformed)
-		set_client(c, fields.has_forwarded ? fields.forwarded : NULL, fields.forwarded_len);
+	if (end == 0 || has_lost_line(head, end) ||
+	    ws_peek_fields(&fields, head, end, c->ws->conf->http_client_address_header) != ERR_OK) {
+		refuse_unread(c, head, (size_t)n);
+		return;
+	}
+	set_client(c, fields.has_forwarded ? fields.forwarded : NULL, fields.forwarded_len);
 	ws_conn_watch(c, 0);
 	lws_rx_flow_control(c->wsi, 1);
 }

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#define ECHO_EVERY_MS 5000
-#define PAYLOAD_BYTES 64
-#define TRIPS_FIRST   4096
-#define NET_FIRST     1
+#define ECHO_EVERY_MS      5000
+#define ANSWERED_WITHIN_MS 2000
+#define PAYLOAD_BYTES      64
+#define TRIPS_FIRST        4096
+#define NET_FIRST          1
 
 /* What a datagram carries, as it lies in memory: it comes back to the process that sent it. */
 struct payload {
@@ -66,7 +67,7 @@ struct party_member *party_friend(const struct party *p, int game, int friend)
 
 static size_t member_count(const struct party *p)
 {
-	return (size_t)(p->games * (p->friends + 1));
+	return (size_t)p->games * (size_t)(p->friends + 1);
 }
 
 static void member_name(char out[64], const struct party_member *m)
@@ -409,13 +410,25 @@ void party_play(struct party *p, int ms, int per_s)
 	party_check(p);
 }
 
-uint32_t party_unanswered(const struct party *p)
+static uint32_t count_unanswered(const struct party *p)
 {
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < member_count(p); i++)
 		count += p->members[i].sent - p->members[i].answered;
 	return count;
+}
+
+static bool is_all_answered(void *arg)
+{
+	return count_unanswered(arg) == 0;
+}
+
+uint32_t party_unanswered(struct party *p)
+{
+	crowd_run(&p->crowd, is_all_answered, p, ANSWERED_WITHIN_MS);
+	party_check(p);
+	return count_unanswered(p);
 }
 
 void party_forget_trips(struct party *p)

@@ -87,8 +87,8 @@ void party_check(const struct party *p);
 /* Everybody's TCP ends, without a word. */
 void party_drop(struct party *p, bool reset);
 
-/* Datagrams sent and not answered, of all connections so far. */
-uint32_t party_unanswered(const struct party *p);
+/* Datagrams sent and not answered, of all connections so far; those under way are waited for, two seconds at most. */
+uint32_t party_unanswered(struct party *p);
 
 /* Of the round trips, that many thousandths were faster: 500 is the median. */
 void     party_forget_trips(struct party *p);
