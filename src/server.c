@@ -24,6 +24,7 @@
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -237,6 +238,14 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 #endif
 }
 
+/* Nobody reads a full pipe, and the start does not wait for him. */
+static bool takes_a_page(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
+}
+
 static void greet(const struct server *s)
 {
 	char tunnel[ADDR_TEXT_BYTES] = "-", http[ADDR_TEXT_BYTES] = "-";
@@ -244,7 +253,7 @@ static void greet(const struct server *s)
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
-	if (s->conf->server_production || !isatty(STDOUT_FILENO))
+	if (s->conf->server_production || !takes_a_page(STDOUT_FILENO))
 		return;
 	addr_text_port(tunnel, &s->tunnel_plain.bound[0]);
 	addr_text_port(http, &s->http_plain.bound[0]);
