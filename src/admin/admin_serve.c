@@ -43,7 +43,7 @@ static enum err on_metrics(struct http_answer *a, struct http_request *rq, void 
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/metrics", on_metrics },
+	{ "GET", "/metrics", on_metrics, NULL, NULL },
 	{ 0 },
 };
 

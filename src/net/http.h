@@ -7,7 +7,7 @@
  *
  * What is refused before a handler sees anything: a head that could be read in two ways (400, net/http_head.h), a
  * forwarding field of a trusted proxy that names no address (400), a path that is written oddly or that no route has
- * (404), a method that the path's routes lack (405, with Allow), a body (413, as no route takes one). Errors are
+ * (404), a method that the path's routes lack (405, with Allow), a body where the route takes none (413). Errors are
  * {"error":"text"}, but for the few that the library itself answers: a malformed request line or field, a length that
  * is no number, a head that is too long (431).
  *
@@ -23,11 +23,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct http_server;
 struct http_request;
 
-/* What a handler answers with. body is for free() unless is_static. */
+/*
+ * A body that is made while it is sent, on the connection's thread, in constant memory. read fills up to cap bytes and
+ * returns how many (at least 1); -1 breaks the connection, so that the peer cannot take what it has for the whole. free
+ * is called once, whatever becomes of the answer.
+ */
+struct http_stream {
+	uint64_t bytes; /* exactly so many come */
+	ssize_t (*read)(void *arg, uint64_t at, void *out, size_t cap);
+	void (*free)(void *arg);
+	void *arg;
+};
+
+#define HTTP_FIELDS_MAX      8
+#define HTTP_FIELD_BYTES_MAX 160
+
+/* What a handler answers with. body is for free() unless is_static; not looked at when there is a stream. */
 struct http_answer {
 	int         status;
 	const char *type; /* Content-Type, static */
@@ -35,17 +51,77 @@ struct http_answer {
 	size_t      body_len;
 	bool        is_static;
 	bool        no_store; /* Cache-Control: no-store */
+
+	/* A body that is streamed: counts as a transfer (below). NULL: body. */
+	const struct http_stream *stream; /* copied */
+	size_t                    field_count;
+	struct {
+		const char *name; /* static */
+		char        value[HTTP_FIELD_BYTES_MAX];
+	} fields[HTTP_FIELDS_MAX]; /* added by http_answer_field */
 };
+
+/* Adds one field to the head of the answer. The value must fit and hold no controls (our own bugs). */
+void http_answer_field(struct http_answer *a, const char *name, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/*
+ * Turns a 200 with a stream into a 206 or 416 if the request has a Range that can be served (one range of bytes, and an
+ * If-Range, if any, that is this etag); adds Accept-Ranges. For GET only. The stream's read gets the place in the whole.
+ */
+void http_answer_range(struct http_answer *a, const struct http_request *rq, const char *etag);
 
 /* Fills *a, which is zeroed; an error becomes its HTTP status with {"error":"text"}, and *a must own nothing then. */
 typedef enum err (*http_handler)(struct http_answer *a, struct http_request *rq, void *part);
 
+/*
+ * Takes a request's body as it comes, on the connection's thread. Where a route has none, a body is 413.
+ *
+ *	begin	the head is there, before any byte of the body: an error, or an answer with a status, refuses it; *sink is
+ *		what the others get. The body's length by Content-Length; -1: chunked. Runs before 100 Continue.
+ *	data	some bytes; after an error the rest is read and dropped (up to a bound; beyond it the connection goes), and
+ *		that error is the answer
+ *	end	all is there, as the length said: fills the answer
+ *	abort	instead of end, when the connection broke, was too slow (ERR_SLOW), or data failed: frees sink. After data
+ *		failed, *a may be filled with the answer; a NULL means nobody hears it.
+ *
+ * An accepted body is a transfer: it leaves the deadline of requests, and counts in limits.http_transfers... (503
+ * store_busy, 429 rate in the first call) and must keep limits.http_transfer_rate.
+ */
+struct http_body {
+	enum err (*begin)(void **sink, struct http_answer *a, struct http_request *rq, int64_t length, void *part);
+	enum err (*data)(void *sink, const uint8_t *bytes, size_t len);
+	enum err (*end)(struct http_answer *a, struct http_request *rq, void *sink, void *part);
+	void (*abort)(struct http_answer *a, struct http_request *rq, void *sink, enum err why);
+};
+
+/* Makes *a an error of a route in that route's own form; ERR_NOMEM, and *a is zeroed then. */
+typedef enum err (*http_error_form)(struct http_answer *a, struct http_request *rq, enum err e);
+
 /* A HEAD request is a GET whose body is not sent. The table ends with a NULL path. */
 struct http_route {
 	const char  *method;
-	const char  *path; /* exact */
-	http_handler handler;
+	/*
+	 * Exact; or with {names} in place of whole parts, "/v1/campaigns/{id}/checkpoint": http_path_part gives them.
+	 * An exact path wins over one with names.
+	 */
+	const char             *path;
+	http_handler            handler; /* NULL when there is a body */
+	const struct http_body *body;    /* NULL: takes none */
+	http_error_form         errors;  /* of whatever net/ itself refuses under this path (404 and 405 too); NULL: {"error":"text"} */
 };
+
+/* The n-th {name} of the path, from 0. */
+const char *http_path_part(const struct http_request *rq, size_t n);
+
+/* The value of ?name=value, undecoded: NULL when it is not there or there twice, "" without a value. */
+const char *http_query(const struct http_request *rq, const char *name);
+
+/* Whether the request came over TLS, loopback, a unix socket, or from a trusted proxy: a key may travel there. */
+bool http_is_private(const struct http_request *rq);
+
+/* Whether limits per address do not count: loopback without forwarding field, outside production. */
+bool http_is_exempt(const struct http_request *rq);
 
 struct http_config {
 	const char              *name; /* in logs */

@@ -37,6 +37,18 @@ struct loop_post {
 void loop_post(struct loop *l, struct loop_post *p);
 
 /*
+ * Work that may touch files: run on one of a few other threads, then done on the loop. The struct is the caller's own;
+ * it must stay until done. Order between two pieces of work is not kept.
+ */
+struct loop_work {
+	struct loop *loop;
+	void        *uv; /* loop.c's */
+	void (*run)(struct loop_work *w);
+	void (*done)(struct loop_work *w);
+};
+void loop_work(struct loop *l, struct loop_work *w);
+
+/*
  * A timer on the loop's wheel: setting and clearing cost the same however many there are. Fires at or up to 100 ms
  * after at_ms (monotonic). timer_init once, then set as often as wanted; setting moves it.
  */

@@ -60,9 +60,9 @@ static enum err on_big(struct http_answer *a, struct http_request *rq, void *par
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/hello", on_hello },
-	{ "GET", "/wait", on_wait },
-	{ "GET", "/big", on_big },
+	{ "GET", "/hello", on_hello, NULL, NULL },
+	{ "GET", "/wait", on_wait, NULL, NULL },
+	{ "GET", "/big", on_big, NULL, NULL },
 	{ 0 },
 };
 

@@ -58,10 +58,10 @@ static enum err on_store(struct http_answer *a, struct http_request *rq, void *p
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/hello", on_hello },
-	{ "GET", "/mirror", on_mirror },
-	{ "GET", "/store", on_store },
-	{ "PUT", "/mirror", on_mirror },
+	{ "GET", "/hello", on_hello, NULL, NULL },
+	{ "GET", "/mirror", on_mirror, NULL, NULL },
+	{ "GET", "/store", on_store, NULL, NULL },
+	{ "PUT", "/mirror", on_mirror, NULL, NULL },
 	{ 0 },
 };
 

@@ -1,0 +1,42 @@
+/*
+ * Campaigns and their checkpoints: what both ways to them share. One store, one set of rights, one quota.
+ *
+ *	vault_*		over WebSocket (tunnel.md's vault; PROTOCOL.md beside this file)
+ *	rest_*		over HTTP (openapi.json beside this file)
+ *	container_wire	the checkpoint container, as both read it
+ *	cloud_put	one upload's bytes on their way to a blob
+ *	cloud_get	one checkpoint's bytes on their way to a player, checked
+ *
+ * Rights, quotas and versions are decided in the store's jobs (store/campaign.h), so that both ways agree.
+ */
+#ifndef CLOUD_CLOUD_H
+#define CLOUD_CLOUD_H
+
+#include "base/err.h"
+#include "conf/conf.h"
+#include "net/http.h"
+#include "net/loop.h"
+#include "net/ws.h"
+#include "store/store.h"
+
+struct cloud;
+
+/* Between store_open and store_start. What is passed must outlive it. */
+enum err cloud_new(struct cloud **out, struct loop *loop, struct store *store, const struct conf *conf);
+void     cloud_free(struct cloud *c); /* after the loop ended */
+
+/* On the loop thread: its timers (sweeps of conflicts, trash, expiry). */
+void cloud_start(struct cloud *c);
+void cloud_stop(struct cloud *c);
+
+/*
+ * The tunnel hands a connection over that sent VAULT_OPEN with this key (16 bytes) and a right version: VAULT_OPENED or
+ * FAULT 11 and close, and everything after, is the vault's. For tunnel_set_vault.
+ */
+void cloud_open_vault(void *cloud, struct ws_conn *c, const uint8_t *key, int64_t now_ms);
+
+/* Routes of the REST API, part: the cloud; ended by a NULL path. And those for the admin socket. */
+extern const struct http_route rest_routes[];
+extern const struct http_route quota_routes[];
+
+#endif
