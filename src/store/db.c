@@ -6,7 +6,9 @@
  */
 #include "store/db.h"
 
+#include "base/text.h"
 #include "os/log.h"
+#include "store/reserve.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,6 +23,7 @@ struct db {
 	sqlite3      *handle;
 	sqlite3_stmt *statements[Q_COUNT];
 	struct uptime uptime;
+	struct reserve *reserve; /* of the connection that writes */
 	int           wal_pages;     /* in the log after the last commit */
 	int           checkpoint_at; /* so many pages make the next checkpoint */
 	bool          has_failed;
@@ -220,6 +223,10 @@ fail:
 
 enum err db_prepare(struct db *db, FILE *report)
 {
+	enum err e = db->reserve ? ERR_OK : reserve_new(&db->reserve);
+
+	if (e != ERR_OK)
+		return e;
 	for (int i = 0; i < Q_COUNT; i++) {
 		int rc = sqlite3_prepare_v3(db->handle, query_texts[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
 		                            &db->statements[i], NULL);
@@ -239,6 +246,7 @@ void db_close(struct db *db)
 	for (int i = 0; i < Q_COUNT; i++)
 		sqlite3_finalize(db->statements[i]);
 	sqlite3_close(db->handle);
+	reserve_free(db->reserve);
 	free(db);
 }
 
@@ -250,6 +258,11 @@ struct sqlite3 *db_handle(struct db *db)
 struct uptime *db_uptime(struct db *db)
 {
 	return &db->uptime;
+}
+
+struct reserve *db_reserve(struct db *db)
+{
+	return db->reserve;
 }
 
 bool db_has_failed(const struct db *db)
@@ -410,4 +423,11 @@ void q_get_blob(const struct statement *q, int column, void *out, size_t len)
 		memcpy(out, data, len);
 	else
 		memset(out, 0, len);
+}
+
+void q_get_text(const struct statement *q, int column, char *out, size_t cap)
+{
+	const char *text = (const char *)sqlite3_column_text(q->stmt, column);
+
+	text_copy(out, cap, text ? text : "");
 }
