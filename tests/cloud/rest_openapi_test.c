@@ -10,7 +10,7 @@
 #include "health/health_serve.h"
 #include "support/dial.h"
 #include "support/rest_client.h"
-#include "support/tunnel_message.h"
+#include "support/tunnel_client.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -40,7 +40,7 @@ static const char *const not_here[] = {
 /* What is said by other parts of the server only, or in the form of another. */
 static const char *const not_rest[] = {
 	"version", "no_game", "game_full", "exists",         "head_too_big", "timeout",
-	"closed",  "slow",    "draining",  "newer_database", "held",         "internal",
+	"closed",  "slow",    "draining",  "newer_database", "held",
 };
 
 static struct server *s;
@@ -439,7 +439,14 @@ static void damage(void)
 /* A host has a code, and gets another. */
 static void change_code(void)
 {
-	(void)0;
+	uint32_t          code;
+	struct ws_client *host = host_open(s->tunnel_port, "H", &code);
+
+	ANSWER r = rest_ask(s, "H", "POST", "/v1/me/code", "", NULL, 0);
+	cr_expect_eq(r.status, 200, "%s", r.body);
+	cr_expect_neq(rest_int(&r, "code"), (int64_t)code);
+	note("POST", "/v1/me/code", &r);
+	ws_client_free(host);
 }
 
 /* Said by net/ about transfers, whose limits do not count for this machine's own clients. */
