@@ -6,7 +6,9 @@
  */
 #include "store/db.h"
 
+#include "base/text.h"
 #include "os/log.h"
+#include "store/reserve.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,14 +21,15 @@
 #define CHECKPOINT_PAGES 1000 /* 4 MB: often enough that nobody waits for it long, seldom enough to cost little */
 
 struct db {
-	sqlite3      *handle;
-	sqlite3_stmt *statements[Q_COUNT];
-	struct uptime uptime;
-	struct blobs *blobs;
-	bool          is_reader;
-	int           wal_pages;     /* in the log after the last commit */
-	int           checkpoint_at; /* so many pages make the next checkpoint */
-	bool          has_failed;
+	sqlite3        *handle;
+	sqlite3_stmt   *statements[Q_COUNT];
+	struct uptime   uptime;
+	struct reserve *reserve; /* of the connection that writes */
+	struct blobs   *blobs;
+	bool            is_reader;
+	int             wal_pages;     /* in the log after the last commit */
+	int             checkpoint_at; /* so many pages make the next checkpoint */
+	bool            has_failed;
 };
 
 /* What stays true for every later statement; each is checked once by asking for it where SQLite does not complain. */
@@ -261,6 +264,10 @@ static int prepare(struct db *db, enum query id)
 
 enum err db_prepare(struct db *db, FILE *report)
 {
+	enum err e = db->reserve ? ERR_OK : reserve_new(&db->reserve);
+
+	if (e != ERR_OK)
+		return e;
 	for (int i = 0; i < Q_COUNT; i++) {
 		if (prepare(db, (enum query)i) != SQLITE_OK) {
 			fprintf(report, "the query %s does not fit the database: %s\n", query_texts[i].name,
@@ -278,6 +285,7 @@ void db_close(struct db *db)
 	for (int i = 0; i < Q_COUNT; i++)
 		sqlite3_finalize(db->statements[i]);
 	sqlite3_close(db->handle);
+	reserve_free(db->reserve);
 	free(db);
 }
 
@@ -289,6 +297,11 @@ struct sqlite3 *db_handle(struct db *db)
 struct uptime *db_uptime(struct db *db)
 {
 	return &db->uptime;
+}
+
+struct reserve *db_reserve(struct db *db)
+{
+	return db->reserve;
 }
 
 struct blobs *db_blobs(struct db *db)
@@ -481,4 +494,11 @@ void q_get_blob(const struct statement *q, int column, void *out, size_t len)
 		memcpy(out, data, len);
 	else
 		memset(out, 0, len);
+}
+
+void q_get_text(const struct statement *q, int column, char *out, size_t cap)
+{
+	const char *text = (const char *)sqlite3_column_text(q->stmt, column);
+
+	text_copy(out, cap, text ? text : "");
 }

@@ -28,6 +28,7 @@
 
 struct blobs;
 struct db;
+struct reserve;
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -43,7 +44,7 @@ enum err db_open(struct db **out, bool *made, const char *path, FILE *report);
  */
 enum err db_open_reader(struct db **out, const char *path);
 
-/* Prepares every query. ERR_STORE when one does not fit the schema; report names it. */
+/* Prepares every query. ERR_STORE when one does not fit the schema (report names it), ERR_NOMEM. */
 enum err db_prepare(struct db *db, FILE *report);
 
 /* Closes without touching the log (db_fold does that). NULL is fine. */
@@ -54,6 +55,9 @@ struct sqlite3 *db_handle(struct db *db);
 
 /* What the clock said lately; see upkeep.h. */
 struct uptime *db_uptime(struct db *db);
+
+/* Uploads under way; see reserve.h. Of the connection that writes, once db_prepare was ERR_OK; else NULL. */
+struct reserve *db_reserve(struct db *db);
 
 /* The blobs whose rows this database holds; NULL in a bare database. See blob_folder.h. */
 struct blobs *db_blobs(struct db *db);
@@ -118,5 +122,6 @@ int64_t q_changed(const struct statement *q);
 int64_t q_get_int(const struct statement *q, int column);
 bool    q_get_null(const struct statement *q, int column);
 void    q_get_blob(const struct statement *q, int column, void *out, size_t len);
+void    q_get_text(const struct statement *q, int column, char *out, size_t cap); /* cut when longer */
 
 #endif
