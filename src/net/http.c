@@ -5,12 +5,14 @@
  *
  *	on_connection	accepted: a slot in the table (the listener's thread)
  *	on_first_line	a request begins (from here on the connection's own thread)
- *	on_request	the head is there: refuse it, or say nothing; once more when the request is whole: answer
+ *	on_request	the head is there: refuse it, or say nothing; then for each piece of a body; once more when the
+ *			request is whole: answer
  *	on_completed	the answer was sent, or the connection broke; the next request, or a close, follows
  *	on_connection	closed: the slot's end (the listener's thread)
  *
- * A refusal is queued in the first of the two calls, since the library drops the connection when an answer comes while
- * it reads a body; whatever is queued there closes the connection. Handlers run in the last one.
+ * A refusal is queued in the first of these calls, since the library drops the connection when an answer comes while
+ * it reads a body; whatever is queued there closes the connection. Handlers run in the last one. An answer that is a
+ * stream is read between it and on_completed.
  */
 #include "net/http_request.h"
 
@@ -115,18 +117,21 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 {
 	struct http_request *rq = request_of(mhd);
 
+	size_t came = *len;
+
 	(void)arg;
-	(void)version;
-	(void)data;
 	if (!rq)
 		return MHD_NO;
 	if (!*state) {
 		*state     = rq;
 		rq->method = method;
 		rq->path   = path;
-		return http_request_begin(rq);
+		return http_request_begin(rq, version);
 	}
-	return *len == 0 ? http_request_finish(rq) : MHD_NO;
+	if (came == 0)
+		return http_request_finish(rq);
+	*len = 0; /* taken */
+	return rq->route->body ? http_body_data(rq, data, came) : MHD_NO;
 }
 
 /*
@@ -185,6 +190,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 
 	if (!rq)
 		return;
+	http_body_close(rq);
 	if (info) {
 		count_answer(info->http_status);
 		log_answer(rq, ours, info->http_status);
@@ -259,6 +265,8 @@ static enum err start_table(struct http_server *s)
 		.unlimited       = &s->trusted,
 		.request_ms      = s->conf->limits.http_request_ms,
 		.idle_ms         = s->conf->limits.http_idle_ms,
+		.rate            = s->conf->limits.http_transfer_rate,
+		.rate_ms         = s->conf->limits.http_transfer_rate_ms,
 	};
 
 	return http_table_init(&s->table, &cfg);
@@ -310,6 +318,7 @@ static void free_server(struct http_server *s)
 			close(s->listeners[i].fd);
 	}
 	free(s->listeners);
+	http_transfers_fini(&s->transfers);
 	addr_nets_fini(&s->trusted);
 	free(s);
 }
@@ -333,6 +342,8 @@ static struct http_server *new_server(const struct http_config *cfg, const struc
 	s->conf           = conf;
 	s->listeners      = listeners;
 	s->listener_count = fd_count;
+	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,
+	                    (size_t)conf->limits.http_transfers_per_address);
 	return s;
 }
 

@@ -41,7 +41,10 @@ struct http_stream {
 };
 
 #define HTTP_FIELDS_MAX      8
-#define HTTP_FIELD_BYTES_MAX 160
+#define HTTP_FIELD_BYTES_MAX 160 /* with a NUL */
+
+#define HTTP_PARTS_MAX      4
+#define HTTP_PART_BYTES_MAX 127
 
 /* What a handler answers with. body is for free() unless is_static; not looked at when there is a stream. */
 struct http_answer {
@@ -52,22 +55,33 @@ struct http_answer {
 	bool        is_static;
 	bool        no_store; /* Cache-Control: no-store */
 
-	/* A body that is streamed: counts as a transfer (below). NULL: body. */
-	const struct http_stream *stream; /* copied */
-	size_t                    field_count;
+	/*
+	 * A body that is streamed: counts as a transfer (below). NULL: body. http_answer_stream sets it; a pointer set
+	 * otherwise must stay after the handler returned, until the stream's free.
+	 */
+	const struct http_stream *stream;
+	struct http_stream        own_stream;             /* http_answer_stream's */
+	uint64_t                  part_first, part_bytes; /* of a 206: http_answer_range's */
+
+	size_t field_count;
 	struct {
 		const char *name; /* static */
 		char        value[HTTP_FIELD_BYTES_MAX];
 	} fields[HTTP_FIELDS_MAX]; /* added by http_answer_field */
 };
 
+/* The body is this stream, which is copied. */
+void http_answer_stream(struct http_answer *a, const struct http_stream *stream);
+
 /* Adds one field to the head of the answer. The value must fit and hold no controls (our own bugs). */
 void http_answer_field(struct http_answer *a, const char *name, const char *format, ...)
-        __attribute__((format(printf, 3, 4)));
+	__attribute__((format(printf, 3, 4)));
 
 /*
- * Turns a 200 with a stream into a 206 or 416 if the request has a Range that can be served (one range of bytes, and an
- * If-Range, if any, that is this etag); adds Accept-Ranges. For GET only. The stream's read gets the place in the whole.
+ * Turns a 200 with a stream into a 206 if the request, a GET, asks for one range of bytes, and its If-Range, if any, is
+ * this etag, quotes and all; into a 416 in the route's form of errors, with no other field of a, if the range lies
+ * beyond the end. Any other Range is ignored. Adds Accept-Ranges and Content-Range. The stream's read gets the place in
+ * the whole. Call it last: what it leaves in *a is for the library.
  */
 void http_answer_range(struct http_answer *a, const struct http_request *rq, const char *etag);
 
@@ -100,7 +114,7 @@ typedef enum err (*http_error_form)(struct http_answer *a, struct http_request *
 
 /* A HEAD request is a GET whose body is not sent. The table ends with a NULL path. */
 struct http_route {
-	const char  *method;
+	const char *method;
 	/*
 	 * Exact; or with {names} in place of whole parts, "/v1/campaigns/{id}/checkpoint": http_path_part gives them.
 	 * An exact path wins over one with names.
@@ -108,14 +122,19 @@ struct http_route {
 	const char             *path;
 	http_handler            handler; /* NULL when there is a body */
 	const struct http_body *body;    /* NULL: takes none */
-	http_error_form         errors;  /* of whatever net/ itself refuses under this path (404 and 405 too); NULL: {"error":"text"} */
+	http_error_form
+		errors; /* of whatever net/ itself refuses under this path (404 and 405 too); NULL: {"error":"text"} */
 };
 
-/* The n-th {name} of the path, from 0. */
+/* The n-th {name} of the path, from 0. Not empty. */
 const char *http_path_part(const struct http_request *rq, size_t n);
 
-/* The value of ?name=value, undecoded: NULL when it is not there or there twice, "" without a value. */
+/*
+ * The value of ?name=value, undecoded, but that a + is a blank; "" without a value. NULL when it is not there, or there
+ * twice: then http_has_query says so, and the request is an error (ERR_MALFORMED), since nobody knows which one counts.
+ */
 const char *http_query(const struct http_request *rq, const char *name);
+bool        http_has_query(const struct http_request *rq, const char *name);
 
 /* Whether the request came over TLS, loopback, a unix socket, or from a trusted proxy: a key may travel there. */
 bool http_is_private(const struct http_request *rq);
