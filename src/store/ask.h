@@ -17,4 +17,8 @@
  */
 enum err store_ask(struct store *s, struct job *job, bool *gone, void (*let_go)(struct job *job, enum err result));
 
+/* The same with another bound; -1: none, for threads of the store itself. */
+enum err store_ask_within(struct store *s, struct job *job, bool *gone,
+                          void (*let_go)(struct job *job, enum err result), int64_t patience_ms);
+
 #endif

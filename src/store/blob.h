@@ -29,14 +29,14 @@
 /* --- Any thread that may touch files; one thread at a time per writer --- */
 
 struct blob_writer {
-	struct store      *store;
+	struct store       *store;
 	struct hash_stream *hash; /* crypt/hash_stream.h */
-	int                fd;   /* -1: not open */
-	uint64_t           bytes;
-	enum err           failed; /* the first failure; all later calls return it */
-	bool               taken;  /* blob_take renamed it: nothing is left to remove */
-	char               tmp[BLOB_TMP_NAME_BYTES]; /* name in blobs/.tmp */
-	uint8_t            sha256[BLOB_HASH_BYTES];  /* once blob_writer_finish was ERR_OK */
+	int                 fd;   /* -1: not open */
+	uint64_t            bytes;
+	enum err            failed;                   /* the first failure; all later calls return it */
+	bool                taken;                    /* blob_take renamed it: nothing is left to remove */
+	char                tmp[BLOB_TMP_NAME_BYTES]; /* name in blobs/.tmp */
+	uint8_t             sha256[BLOB_HASH_BYTES];  /* once blob_writer_finish was ERR_OK */
 };
 
 /* Makes the temporary file. ERR_SPACE: below the floor or disk full; ERR_IO, ERR_NOMEM; *w is closed then. */

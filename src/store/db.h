@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct blobs;
 struct db;
 struct sqlite3;
 struct sqlite3_stmt;
@@ -35,6 +36,12 @@ struct sqlite3_stmt;
  * says whether it was. On failure (ERR_STORE, ERR_NOMEM) a sentence for the operator went to report.
  */
 enum err db_open(struct db **out, bool *made, const char *path, FILE *report);
+
+/*
+ * Opens the file for reading only, beside the connection that writes. Its queries are prepared when first asked for; one
+ * that does not fit, or would write, ends in ERR_STORE. ERR_STORE, ERR_NOMEM, logged.
+ */
+enum err db_open_reader(struct db **out, const char *path);
 
 /* Prepares every query. ERR_STORE when one does not fit the schema; report names it. */
 enum err db_prepare(struct db *db, FILE *report);
@@ -47,6 +54,13 @@ struct sqlite3 *db_handle(struct db *db);
 
 /* What the clock said lately; see upkeep.h. */
 struct uptime *db_uptime(struct db *db);
+
+/* The blobs whose rows this database holds; NULL in a bare database. See blob_folder.h. */
+struct blobs *db_blobs(struct db *db);
+void          db_set_blobs(struct db *db, struct blobs *blobs);
+
+/* A sync failed outside of the database, of something its rows speak of: as final as one of its own. */
+void db_note_failed_sync(struct db *db);
 
 /*
  * Whether a sync, or the writing of a commit, ever failed on this connection. What the disk holds is unknown then, and

@@ -5,7 +5,9 @@
  *	coop.db -wal -shm	the database
  *	secrets			what this server made up for itself
  *	blobs/store-id		the id of the database these blobs belong to
- *	blobs/.tmp/		unfinished blobs
+ *	blobs/ab/cdef...	blobs: see blob.h
+ *	blobs/.tmp/		unfinished ones
+ *	blobs/.trash/		files that no row names
  *	copies/			of the database
  */
 #include "store/store.h"
@@ -17,9 +19,14 @@
 #include "os/file.h"
 #include "os/log.h"
 #include "os/random.h"
+#include "store/blob_check.h"
+#include "store/blob_copies.h"
+#include "store/blob_folder.h"
 #include "store/copies.h"
+#include "store/inside.h"
 #include "store/jobs.h"
 #include "store/migrate.h"
+#include "store/readers.h"
 #include "store/secrets.h"
 #include "store/upkeep.h"
 
@@ -38,7 +45,7 @@
 
 struct paths {
 	char data[PATH_MAX], database[PATH_MAX], log[PATH_MAX], secrets[PATH_MAX];
-	char blobs[PATH_MAX], blobs_tmp[PATH_MAX], blobs_id[PATH_MAX], copies[PATH_MAX];
+	char blobs[PATH_MAX], blobs_tmp[PATH_MAX], trash[PATH_MAX], blobs_id[PATH_MAX], copies[PATH_MAX];
 };
 
 /* The store's own work goes through its own queue. */
@@ -49,23 +56,29 @@ struct upkeep_job {
 };
 
 struct store {
-	struct paths  paths;
-	struct limits limits;
-	int           lock_fd;
-	struct db    *db;
-	struct jobs  *jobs;
-	uint8_t       id[STORE_ID_BYTES];
-	uint8_t       addr_key[STORE_ADDR_KEY_BYTES];
-	bool          is_new; /* this start made the database */
-	bool          blobs_known;
-	atomic_bool   has_space;
+	struct paths    paths;
+	struct limits   limits;
+	int             lock_fd;
+	struct db      *db;
+	struct jobs    *jobs;
+	uint8_t         id[STORE_ID_BYTES];
+	uint8_t         addr_key[STORE_ADDR_KEY_BYTES];
+	bool            is_new; /* this start made the database */
+	bool            blobs_known;
+	int64_t         orphan_days;
+	atomic_bool     has_space;
+	struct blobs   *blobs;
+	struct readers *readers;
 
 	/* Of the store thread. */
-	int64_t           space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
-	bool              warned_log, warned_space;
-	bool              clock_trusted;
-	struct upkeep_job upkeep;
-	struct copier    *copier;
+	int64_t            space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
+	bool               warned_log, warned_space;
+	bool               clock_trusted;
+	int64_t            day;       /* of uptime */
+	bool               trash_due; /* a day began */
+	struct upkeep_job  upkeep;
+	struct copier     *copier;
+	struct blob_check *check;
 };
 
 static bool name_paths(struct paths *p, const char *data)
@@ -76,6 +89,7 @@ static bool name_paths(struct paths *p, const char *data)
 	       text_format(p->secrets, sizeof(p->secrets), "%s/secrets", data) &&
 	       text_format(p->blobs, sizeof(p->blobs), "%s/blobs", data) &&
 	       text_format(p->blobs_tmp, sizeof(p->blobs_tmp), "%s/blobs/.tmp", data) &&
+	       text_format(p->trash, sizeof(p->trash), "%s/blobs/.trash", data) &&
 	       text_format(p->blobs_id, sizeof(p->blobs_id), "%s/blobs/store-id", data) &&
 	       text_format(p->copies, sizeof(p->copies), "%s/copies", data);
 }
@@ -191,7 +205,8 @@ static enum err first_facts(struct store *s)
 	if (e == ERR_OK)
 		e = upkeep_look(&today, s->db, clock_wall_ms(), clock_mono_ms());
 	s->clock_trusted = e == ERR_OK && today.trusted;
-	return e;
+	s->day           = today.day;
+	return e == ERR_OK ? db_run(s->db, Q_GARBAGE_AGE) : e;
 }
 
 static enum err load_facts(struct store *s, FILE *report)
@@ -288,17 +303,19 @@ static enum err match_blobs(struct store *s, bool database_changed, FILE *report
 	return ERR_OK;
 }
 
-static void on_tick(void *arg);
+static enum err before_commit(void *arg);
+static void     on_tick(void *arg);
 
 static struct jobs *make_jobs(struct store *s)
 {
 	struct jobs_rules rules = {
-		.share    = (size_t)s->limits.store_jobs,
-		.batch    = (size_t)s->limits.store_batch,
-		.batch_ms = s->limits.store_batch_ms,
-		.lazy_ms  = s->limits.store_lazy_ms,
-		.tick     = on_tick,
-		.arg      = s,
+		.share         = (size_t)s->limits.store_jobs,
+		.batch         = (size_t)s->limits.store_batch,
+		.batch_ms      = s->limits.store_batch_ms,
+		.lazy_ms       = s->limits.store_lazy_ms,
+		.before_commit = before_commit,
+		.tick          = on_tick,
+		.arg           = s,
 	};
 
 	return jobs_new(s->db, &rules);
@@ -321,6 +338,30 @@ static enum err load_addr_key(struct store *s, FILE *report)
 	return e;
 }
 
+/* The blobs, once it is known whose they are. Folders that an earlier run made and did not live to sync are safe then. */
+static enum err open_blobs(struct store *s, FILE *report)
+{
+	struct blob_check_rules rules = {
+		.store         = s,
+		.copies        = s->paths.copies,
+		.sweep_percent = s->limits.blob_sweep_percent,
+		.sweep_few     = s->limits.blob_sweep_few,
+		.orphan_days   = s->orphan_days,
+	};
+
+	if (file_sync_dir(s->paths.blobs) != ERR_OK) {
+		fprintf(report, "cannot sync the folder %s: %s\n", s->paths.blobs, strerror(errno));
+		return ERR_IO;
+	}
+	s->blobs = rules.blobs = blobs_new(s->paths.blobs, s->blobs_known);
+	if (!s->blobs)
+		return ERR_NOMEM;
+	blobs_set_day(s->blobs, s->day);
+	db_set_blobs(s->db, s->blobs);
+	s->check = blob_check_new(&rules);
+	return s->check ? ERR_OK : ERR_NOMEM;
+}
+
 static enum err open_all(struct store *s, FILE *report)
 {
 	bool changed = true;
@@ -332,17 +373,23 @@ static enum err open_all(struct store *s, FILE *report)
 		e = load_addr_key(s, report);
 	if (e == ERR_OK)
 		e = match_blobs(s, changed, report);
+	if (e == ERR_OK)
+		e = open_blobs(s, report);
 	if (e != ERR_OK)
 		return e;
-	s->jobs   = make_jobs(s);
-	s->copier = copier_new(s->paths.database, s->paths.copies);
-	return s->jobs && s->copier ? ERR_OK : ERR_NOMEM;
+	s->jobs    = make_jobs(s);
+	s->copier  = copier_new(s->paths.database, s->paths.copies);
+	s->readers = readers_new(s->paths.database);
+	return s->jobs && s->copier && s->readers ? ERR_OK : ERR_NOMEM;
 }
 
 static void close_all(struct store *s)
 {
 	copier_free(s->copier);
+	blob_check_free(s->check);
+	readers_free(s->readers);
 	jobs_free(s->jobs);
+	blobs_free(s->blobs);
 	db_close(s->db);
 	if (s->lock_fd >= 0)
 		file_unlock(s->lock_fd);
@@ -355,8 +402,9 @@ enum err store_open(struct store **out, const struct conf *conf, FILE *report)
 
 	if (!s)
 		return ERR_NOMEM;
-	s->lock_fd = -1;
-	s->limits  = conf->limits;
+	s->lock_fd     = -1;
+	s->limits      = conf->limits;
+	s->orphan_days = conf->cloud_orphan_days;
 	atomic_store(&s->has_space, true);
 	enum err e = ERR_IO;
 	if (!name_paths(&s->paths, conf->server_data))
@@ -389,6 +437,16 @@ const uint8_t *store_addr_key(const struct store *s)
 bool store_blobs_are_known(const struct store *s)
 {
 	return s->blobs_known;
+}
+
+struct blobs *store_blobs(const struct store *s)
+{
+	return s->blobs;
+}
+
+struct readers *store_readers(const struct store *s)
+{
+	return s->readers;
 }
 
 bool store_has_space(const struct store *s)
@@ -462,6 +520,11 @@ static enum err run_upkeep(struct job *job, struct db *db)
 
 	enum err e              = upkeep_look(&today, db, clock_wall_ms(), clock_mono_ms());
 	u->store->clock_trusted = e == ERR_OK && today.trusted;
+	if (e == ERR_OK && today.day != u->store->day) {
+		u->store->day       = today.day;
+		u->store->trash_due = true;
+		blobs_set_day(u->store->blobs, today.day);
+	}
 	return e;
 }
 
@@ -499,6 +562,22 @@ static void copy_if_due(struct store *s)
 		copier_start(s->copier, name, s->clock_trusted);
 }
 
+static void empty_trash_if_due(struct store *s)
+{
+	if (!s->trash_due || blob_check_is_busy(s->check))
+		return;
+	s->trash_due = false;
+	if (access(s->paths.trash, F_OK) == 0)
+		blob_check_start(s->check, false, s->clock_trusted);
+}
+
+static enum err before_commit(void *arg)
+{
+	struct store *s = arg;
+
+	return blobs_before_commit(s->blobs, s->db);
+}
+
 static bool is_time(int64_t *at_ms, int64_t now_ms, int64_t every_ms)
 {
 	if (now_ms < *at_ms)
@@ -512,12 +591,41 @@ static void on_tick(void *arg)
 	struct store *s   = arg;
 	int64_t       now = clock_mono_ms();
 
+	blobs_after_batch(s->blobs, s->db);
+	if (!jobs_are_waited_for(s->jobs))
+		blobs_remove_garbage(s->blobs, s->db);
+	empty_trash_if_due(s);
 	if (is_time(&s->space_at_ms, now, SPACE_EVERY_MS))
 		measure_space(s);
 	if (is_time(&s->upkeep_at_ms, now, UPKEEP_EVERY_MS))
 		submit_upkeep(s);
 	if (!copier_is_busy(s->copier) && is_time(&s->copy_at_ms, now, UPKEEP_EVERY_MS))
 		copy_if_due(s);
+}
+
+/* Whether anything is, or should be, in the blob folder: a new server has nothing to check. */
+static bool must_check_blobs(struct store *s)
+{
+	DIR           *d = opendir(s->paths.blobs);
+	struct dirent *entry;
+	bool           any = !d || blob_copies_any(s->paths.copies);
+
+	while (!any && (entry = readdir(d)))
+		any = (strlen(entry->d_name) == 2 && is_any(entry->d_name)) || strcmp(entry->d_name, ".trash") == 0;
+	if (d)
+		closedir(d);
+
+	AUTO_QUERY q = db_query(s->db, Q_BLOB_ANY);
+
+	return any || q_row(&q) != ERR_OK || q_get_int(&q, 0) != 0;
+}
+
+static void check_blobs(struct store *s, bool must)
+{
+	if (must)
+		blob_check_start(s->check, true, s->clock_trusted);
+	else
+		blobs_hold(s->blobs, NULL, 0);
 }
 
 enum err store_start(struct store *s)
@@ -528,14 +636,22 @@ enum err store_start(struct store *s)
 	s->space_at_ms  = now + SPACE_EVERY_MS;
 	s->upkeep_at_ms = now + UPKEEP_EVERY_MS;
 	s->copy_at_ms   = now + COPY_AFTER_MS;
-	return jobs_start(s->jobs);
+
+	bool     must = must_check_blobs(s);
+	enum err e    = jobs_start(s->jobs);
+	if (e == ERR_OK)
+		check_blobs(s, must);
+	return e;
 }
 
 void store_stop(struct store *s)
 {
+	blob_check_stop(s->check);
 	jobs_stop(s->jobs);
-	/* First our only reader, then the log: with a reader, folding it would have to wait. */
+	blob_check_free(TAKE(s->check));
+	/* First our readers, then the log: with a reader, folding it would have to wait. */
 	copier_free(TAKE(s->copier));
+	readers_free(TAKE(s->readers));
 	db_fold(s->db);
 	close_all(s);
 }

@@ -1,0 +1,2 @@
+-- Holds the place of a migration from another branch.
+SELECT 1;
