@@ -136,6 +136,14 @@ static ssize_t noted(const char *what, const char *file, ssize_t n)
 	return n;
 }
 
+static bool write_fails(const char *file)
+{
+	if (fault->spare_writes == 0 || !matches(file))
+		return fails(&fault->fail_writes, file);
+	fault->spare_writes--;
+	return false;
+}
+
 static ssize_t fail_write(const char *file)
 {
 	errno = fault->write_errno ? fault->write_errno : EIO;
@@ -195,7 +203,7 @@ ssize_t write(int fd, const void *buf, size_t len)
 		return n;
 	}
 	delay();
-	if (fails(&fault->fail_writes, file))
+	if (write_fails(file))
 		return fail_write(file);
 	return noted("write", file, real(fd, buf, len));
 }
@@ -209,7 +217,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	if (!file)
 		return real(fd, buf, len, at);
 	delay();
-	if (fails(&fault->fail_writes, file))
+	if (write_fails(file))
 		return fail_write(file);
 	return noted("write", file, real(fd, buf, len, at));
 }
@@ -285,7 +293,7 @@ ssize_t writev(int fd, const struct iovec *iov, int count)
 	REAL(writev);
 	if (file) {
 		delay();
-		return fails(&fault->fail_writes, file) ? fail_write(file) : noted("write", file, real(fd, iov, count));
+		return write_fails(file) ? fail_write(file) : noted("write", file, real(fd, iov, count));
 	}
 	ssize_t n = real(fd, iov, count);
 
@@ -303,7 +311,7 @@ ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at)
 	if (!file)
 		return real(fd, iov, count, at);
 	delay();
-	return fails(&fault->fail_writes, file) ? fail_write(file) : noted("write", file, real(fd, iov, count, at));
+	return write_fails(file) ? fail_write(file) : noted("write", file, real(fd, iov, count, at));
 }
 
 ssize_t pwritev64(int fd, const struct iovec *iov, int count, off64_t at)

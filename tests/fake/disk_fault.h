@@ -26,9 +26,10 @@
 struct disk_fault {
 	_Atomic int32_t delay_ms;   /* before each read, write, sync and rename; setting it to 0 ends waits under way */
 	_Atomic int32_t fail_syncs; /* so many of the next fail with EIO; -1: all */
-	_Atomic int32_t fail_writes; /* the same for write and pwrite */
-	_Atomic int32_t write_errno; /* instead of EIO for writes, such as ENOSPC; 0: EIO */
-	_Atomic int32_t fail_makes;  /* so many of the next opens that make a file fail with EROFS; -1: all */
+	_Atomic int32_t fail_writes;  /* the same for write and pwrite */
+	_Atomic int32_t write_errno;  /* instead of EIO for writes, such as ENOSPC; 0: EIO */
+	_Atomic int32_t spare_writes; /* so many before those that fail are fine */
+	_Atomic int32_t fail_makes;   /* so many of the next opens that make a file fail with EROFS; -1: all */
 };
 
 #endif
