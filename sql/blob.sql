@@ -24,7 +24,7 @@ SELECT EXISTS (SELECT 1 FROM blobs) OR EXISTS (SELECT 1 FROM blob_garbage);
 
 -- name: blob_needed_by
 -- Which campaigns cannot do without it.
-SELECT DISTINCT campaign FROM checkpoints WHERE sha256 = :hash ORDER BY campaign;
+SELECT DISTINCT c.id FROM checkpoints k JOIN campaigns c ON c.number = k.campaign WHERE k.sha256 = :hash ORDER BY c.id;
 
 -- name: garbage_add
 INSERT INTO blob_garbage (hash, is_old) VALUES (:hash, 0) ON CONFLICT (hash) DO UPDATE SET is_old = 0;

@@ -19,6 +19,8 @@
 #include "net/ws.h"
 #include "store/store.h"
 
+#include <stdint.h>
+
 struct cloud;
 
 /* Between store_open and store_start. What is passed must outlive it. */
@@ -34,6 +36,15 @@ void cloud_stop(struct cloud *c);
  * FAULT 11 and close, and everything after, is the vault's. For tunnel_set_vault.
  */
 void cloud_open_vault(void *cloud, struct ws_conn *c, const uint8_t *key, int64_t now_ms);
+
+/*
+ * Who gives a player a new code (POST /v1/me/code), as the cloud knows no tunnels. ask may be called on any thread and
+ * must not wait; it calls done once, on any thread, with the new code or why there is none. Before the HTTP server
+ * starts; without, the route answers ERR_NOT_FOUND.
+ */
+typedef void (*cloud_code_done)(void *done_arg, enum err e, uint32_t code);
+typedef void (*cloud_code_ask)(void *arg, const uint8_t digest[32], cloud_code_done done, void *done_arg);
+void cloud_set_new_code(struct cloud *c, cloud_code_ask ask, void *arg);
 
 /* Routes of the REST API, part: the cloud; ended by a NULL path. And those for the admin socket. */
 extern const struct http_route rest_routes[];

@@ -9,13 +9,15 @@
 #include "store/campaign.h"
 
 struct cloud_put {
-	struct blob_writer blob;
-	struct container   container; /* of a container; else unused */
-	bool               is_container;
-	int64_t            bytes, bytes_max; /* so far; declared, or the most that may come */
+	struct blob_writer    blob;
+	bool                  is_container, has_text;
+	int64_t               bytes, bytes_max; /* so far; declared, or the most that may come */
+	uint8_t               campaign[CAMPAIGN_ID_BYTES];
+	struct container_text text;      /* of a container: its members, once cloud_put_end was ERR_OK */
+	struct container      container; /* last: it is large, and most of it is never touched */
 };
 
-/* campaign NULL: any bytes. ERR_SPACE, ERR_IO, ERR_NOMEM. */
+/* campaign NULL: any bytes. On failure (ERR_SPACE, ERR_IO, ERR_NOMEM) there is nothing to free. */
 enum err cloud_put_begin(struct cloud_put *p, struct store *s, const uint8_t *campaign, int64_t bytes_max);
 
 /* ERR_CONTENT: more than bytes_max, or no container of this campaign (as soon as that is seen); ERR_SPACE, ERR_IO. */

@@ -37,7 +37,7 @@ struct container_text {
 	bool    has_campaign;
 	uint8_t campaign[CONTAINER_ID_BYTES];
 	char    name[CONTAINER_SHOWN], level[CONTAINER_SHOWN], checkpoint[CONTAINER_SHOWN], hostname[CONTAINER_SHOWN];
-	int64_t stamp; /* 0: missing or no number */
+	int64_t stamp;        /* 0: missing or no number */
 	size_t  member_count; /* those beyond the array are ignored */
 	uint8_t members[CONTAINER_MEMBERS_MAX][CONTAINER_ID_BYTES];
 };
@@ -47,6 +47,9 @@ void container_init(struct container *c, uint64_t total);
 
 /* ERR_CONTENT once it can be no container, whatever follows. */
 enum err container_add(struct container *c, const void *bytes, size_t len);
+
+/* The whole text is there, for container_parse_text: *len bytes inside c. NULL: not yet. */
+const uint8_t *container_text_bytes(size_t *len, const struct container *c);
 
 /* All has come: ERR_CONTENT unless it was a whole container of exactly so many bytes; *out is filled. */
 enum err container_end(struct container_text *out, const struct container *c);

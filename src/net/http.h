@@ -142,10 +142,18 @@ bool http_is_private(const struct http_request *rq);
 /* Whether limits per address do not count: loopback without forwarding field, outside production. */
 bool http_is_exempt(const struct http_request *rq);
 
+/* A part and its routes, for a server of several. */
+struct http_part {
+	const struct http_route *routes;
+	void                    *part;
+};
+
 struct http_config {
 	const char              *name; /* in logs */
 	const struct http_route *routes;
 	void                    *part;
+	const struct http_part  *more; /* further parts, whose paths are others; NULL: none */
+	size_t                   more_count;
 	/*
 	 * Asked about each request before its route is looked for: an error, or an answer with a status, ends it. NULL:
 	 * the rule of the public front, http_guard_origin.

@@ -27,7 +27,7 @@ enum MHD_Result http_body_begin(struct http_request *rq, int64_t length)
 	if (!http_table_move(&s->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
 	*up = (struct http_upload){ .length = length };
-	e   = rq->route->body->begin(&up->sink, &a, rq, length, s->cfg.part);
+	e   = rq->route->body->begin(&up->sink, &a, rq, length, rq->part);
 	if (e != ERR_OK || a.status) {
 		give_transfer(rq);
 		return http_send(rq, &a, e);
@@ -88,7 +88,7 @@ enum MHD_Result http_body_finish(struct http_request *rq)
 		up->refusal = (struct http_answer){ 0 };
 	} else {
 		up->is_open = false;
-		e           = rq->route->body->end(&a, rq, up->sink, rq->server->cfg.part);
+		e           = rq->route->body->end(&a, rq, up->sink, rq->part);
 	}
 	give_transfer(rq);
 	return http_send(rq, &a, e);

@@ -173,6 +173,6 @@ enum MHD_Result http_request_finish(struct http_request *rq)
 		return http_body_finish(rq);
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
-	e = rq->route->handler(&a, rq, rq->server->cfg.part);
+	e = rq->route->handler(&a, rq, rq->part);
 	return http_send(rq, &a, e);
 }

@@ -53,6 +53,7 @@ struct http_request {
 	struct addr              client;
 	int64_t                  began_ms;
 	const struct http_route *route;        /* of this path, maybe of another method; NULL: there is none */
+	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
 	bool                     has_body;     /* bytes may still be on their way when it is answered */
 	struct http_upload       upload;

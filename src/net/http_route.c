@@ -34,14 +34,10 @@ static bool matches(struct http_request *rq, const char *pattern)
 	return *path == '\0';
 }
 
-/* The first route that has the path: an exact one, else one with names. */
-static const struct http_route *route_of_path(struct http_request *rq)
+/* The first route of the table that has the path: an exact one, else one with names. */
+static const struct http_route *route_of_table(struct http_request *rq, const struct http_route *all)
 {
-	const struct http_route *all = rq->server->cfg.routes;
-
 	rq->part_count = 0;
-	if (!http_path_is_plain(rq->path) || strpbrk(rq->path, "{}"))
-		return NULL;
 	for (const struct http_route *r = all; r->path; r++) {
 		if (strcmp(r->path, rq->path) == 0)
 			return r;
@@ -52,6 +48,25 @@ static const struct http_route *route_of_path(struct http_request *rq)
 	}
 	rq->part_count = 0;
 	return NULL;
+}
+
+/* The same over all parts. */
+static const struct http_route *route_of_path(struct http_request *rq)
+{
+	const struct http_config *cfg   = &rq->server->cfg;
+	const struct http_route  *route = NULL;
+
+	rq->part       = cfg->part;
+	rq->part_count = 0;
+	if (!http_path_is_plain(rq->path) || strpbrk(rq->path, "{}"))
+		return NULL;
+	route = route_of_table(rq, cfg->routes);
+	for (size_t i = 0; !route && i < cfg->more_count; i++) {
+		route = route_of_table(rq, cfg->more[i].routes);
+		if (route)
+			rq->part = cfg->more[i].part;
+	}
+	return route;
 }
 
 static void add_method(struct http_request *rq, const char *method)

@@ -35,7 +35,7 @@ void ws_conn_count(struct ws_conn *c)
 {
 	struct ws *ws     = c->ws;
 	size_t     queued = ws_queue_bytes(&c->queue);
-	size_t     held   = c->phase == WS_GONE ? 0 : ws_input_held(&c->input);
+	size_t     held   = c->phase == WS_GONE ? 0 : ws_conn_held(c);
 
 	ws->output_bytes += queued - c->queued;
 	ws->input_bytes += held - c->held;
@@ -166,7 +166,9 @@ static bool write_queue(struct ws_conn *c, int64_t now_ms)
 	if (c->phase == WS_GONE)
 		return false;
 	c->is_stuck = n == WS_WIRE_AGAIN;
-	ws_conn_watch(c, c->is_stuck ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	ws_conn_watch_wire(c);
+	if (c->phase == WS_GONE)
+		return false;
 	if (c->is_stuck)
 		ws_conn_wake_at(c, now_ms + c->ws->limits->ws_backlog_ms);
 	return !c->is_stuck;
@@ -195,4 +197,20 @@ void ws_conn_flush(struct ws_conn *c, int64_t now_ms)
 	}
 	if (c->phase == WS_CLOSING && c->peer_closed)
 		ws_conn_linger(c, now_ms);
+}
+
+void ws_when_drained(struct ws_conn *c, void (*drained)(void *data, int64_t now_ms))
+{
+	c->drained = drained;
+	ws_conn_set_dirty(c);
+}
+
+void ws_conn_tell_drained(struct ws_conn *c, int64_t now_ms)
+{
+	void (*drained)(void *data, int64_t now_ms) = c->drained;
+
+	if (!drained || c->phase != WS_OPEN || c->queue.control.bytes > 0)
+		return;
+	c->drained = NULL;
+	drained(c->data, now_ms);
 }

@@ -1,2 +1,0 @@
--- Holds the place of a migration from another branch.
-SELECT 1;
