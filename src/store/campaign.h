@@ -151,6 +151,7 @@ struct upload_end {
 	struct checkpoint_meta meta;
 	const uint8_t (*members)[PLAYER_ID_BYTES]; /* named in the text */
 	size_t                 member_count;
+	int64_t                keep; /* cloud.keep */
 	int64_t                mono_ms, wall_ms;
 	/* answered */
 	struct checkpoint_row stored; /* its is_conflict: kept beside the newest */
@@ -168,7 +169,7 @@ enum err campaign_forget(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], con
 
 /* Owner only (ERR_NOT_FOUND else): version becomes the newest again, under a new version number, in *out. */
 enum err campaign_restore(struct checkpoint_row *out, struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],
-                          const uint8_t player[PLAYER_ID_BYTES], int64_t version, int64_t wall_ms,
+                          const uint8_t player[PLAYER_ID_BYTES], int64_t version, int64_t wall_ms, int64_t keep,
                           const struct limits *limits);
 
 /* Owner only. Add: ERR_LIMIT at limits.cloud_members. Remove: texts do not put him back; ERR_NOT_FOUND when he is none. */

@@ -6,7 +6,9 @@
  */
 #include "store/db.h"
 
+#include "base/text.h"
 #include "os/log.h"
+#include "store/reserve.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,6 +26,7 @@ struct db {
 	struct uptime uptime;
 	struct blobs *blobs;
 	bool          is_reader;
+	struct reserve *reserve; /* of the connection that writes */
 	int           wal_pages;     /* in the log after the last commit */
 	int           checkpoint_at; /* so many pages make the next checkpoint */
 	bool          has_failed;
@@ -261,6 +264,10 @@ static int prepare(struct db *db, enum query id)
 
 enum err db_prepare(struct db *db, FILE *report)
 {
+	enum err e = db->reserve ? ERR_OK : reserve_new(&db->reserve);
+
+	if (e != ERR_OK)
+		return e;
 	for (int i = 0; i < Q_COUNT; i++) {
 		if (prepare(db, (enum query)i) != SQLITE_OK) {
 			fprintf(report, "the query %s does not fit the database: %s\n", query_texts[i].name,
@@ -278,6 +285,7 @@ void db_close(struct db *db)
 	for (int i = 0; i < Q_COUNT; i++)
 		sqlite3_finalize(db->statements[i]);
 	sqlite3_close(db->handle);
+	reserve_free(db->reserve);
 	free(db);
 }
 
@@ -304,6 +312,11 @@ void db_set_blobs(struct db *db, struct blobs *blobs)
 void db_note_failed_sync(struct db *db)
 {
 	db->has_failed = true;
+}
+
+struct reserve *db_reserve(struct db *db)
+{
+	return db->reserve;
 }
 
 bool db_has_failed(const struct db *db)
@@ -481,4 +494,11 @@ void q_get_blob(const struct statement *q, int column, void *out, size_t len)
 		memcpy(out, data, len);
 	else
 		memset(out, 0, len);
+}
+
+void q_get_text(const struct statement *q, int column, char *out, size_t cap)
+{
+	const char *text = (const char *)sqlite3_column_text(q->stmt, column);
+
+	text_copy(out, cap, text ? text : "");
 }

@@ -28,6 +28,7 @@
 
 struct blobs;
 struct db;
+struct reserve;
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -43,7 +44,7 @@ enum err db_open(struct db **out, bool *made, const char *path, FILE *report);
  */
 enum err db_open_reader(struct db **out, const char *path);
 
-/* Prepares every query. ERR_STORE when one does not fit the schema; report names it. */
+/* Prepares every query. ERR_STORE when one does not fit the schema (report names it), ERR_NOMEM. */
 enum err db_prepare(struct db *db, FILE *report);
 
 /* Closes without touching the log (db_fold does that). NULL is fine. */
@@ -61,6 +62,9 @@ void          db_set_blobs(struct db *db, struct blobs *blobs);
 
 /* A sync failed outside of the database, of something its rows speak of: as final as one of its own. */
 void db_note_failed_sync(struct db *db);
+
+/* Uploads under way; see reserve.h. Of the connection that writes, once db_prepare was ERR_OK; else NULL. */
+struct reserve *db_reserve(struct db *db);
 
 /*
  * Whether a sync, or the writing of a commit, ever failed on this connection. What the disk holds is unknown then, and
@@ -118,5 +122,6 @@ int64_t q_changed(const struct statement *q);
 int64_t q_get_int(const struct statement *q, int column);
 bool    q_get_null(const struct statement *q, int column);
 void    q_get_blob(const struct statement *q, int column, void *out, size_t len);
+void    q_get_text(const struct statement *q, int column, char *out, size_t cap); /* cut when longer */
 
 #endif
