@@ -469,6 +469,7 @@ static enum err store(struct put *p)
 		.meta         = u->meta.shown,
 		.members      = (const uint8_t(*)[PLAYER_ID_BYTES])u->meta.players,
 		.member_count = u->meta.player_count,
+		.keep         = p->cloud->conf->cloud_keep,
 		.mono_ms      = clock_mono_ms(),
 		.wall_ms      = clock_wall_ms(),
 	};

@@ -15,7 +15,7 @@ struct change {
 	const struct limits  *limits;
 	struct rest_who       who;
 	uint8_t               member[PLAYER_ID_BYTES];
-	int64_t               version, wall_ms;
+	int64_t               version, wall_ms, keep;
 	struct checkpoint_row row; /* what restore made */
 };
 
@@ -23,7 +23,7 @@ static enum err run_restore(struct job *job, struct db *db)
 {
 	struct change *c = CONTAINER(job, struct change, job);
 
-	return campaign_restore(&c->row, db, c->who.campaign, c->who.digest, c->version, c->wall_ms, c->limits);
+	return campaign_restore(&c->row, db, c->who.campaign, c->who.digest, c->version, c->wall_ms, c->keep, c->limits);
 }
 
 static enum err run_add(struct job *job, struct db *db)
@@ -62,6 +62,7 @@ static enum err ask(struct change **c, const struct cloud *cloud, enum err (*run
 
 	(*c)->limits      = &cloud->conf->limits;
 	(*c)->wall_ms     = clock_wall_ms();
+	(*c)->keep        = cloud->conf->cloud_keep;
 	(*c)->job.surface = SURFACE_CLOUD;
 	(*c)->job.run     = run;
 	e                 = store_ask(cloud->store, &(*c)->job, &gone, let_go);

@@ -21,15 +21,15 @@
 #define CHECKPOINT_PAGES 1000 /* 4 MB: often enough that nobody waits for it long, seldom enough to cost little */
 
 struct db {
-	sqlite3      *handle;
-	sqlite3_stmt *statements[Q_COUNT];
-	struct uptime uptime;
-	struct blobs *blobs;
-	bool          is_reader;
-	struct reserve *reserve; /* of the connection that writes */
-	int           wal_pages;     /* in the log after the last commit */
-	int           checkpoint_at; /* so many pages make the next checkpoint */
-	bool          has_failed;
+	sqlite3        *handle;
+	sqlite3_stmt   *statements[Q_COUNT];
+	struct uptime   uptime;
+	struct blobs   *blobs;
+	bool            is_reader;
+	struct reserve *reserve;       /* of the connection that writes */
+	int             wal_pages;     /* in the log after the last commit */
+	int             checkpoint_at; /* so many pages make the next checkpoint */
+	bool            has_failed;
 };
 
 /* What stays true for every later statement; each is checked once by asking for it where SQLite does not complain. */
