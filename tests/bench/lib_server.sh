@@ -5,7 +5,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 # --- Machine --------------------------------------------------------------------------------------------------------
 
-cpu_list() { taskset -pc $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = 1; i <= $NF; i++) print i }'; }
+cpu_list() { taskset -pc $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }'; }
 
 mapfile -t cpus < <(cpu_list)
 # shellcheck disable=SC2034 # for those who read this file

@@ -62,8 +62,8 @@ function print_table(what, title, base, base_name) {
 }
 
 function print_target(text, is, at_least) {
-	printf "  %-62s %10s  %s\n", text, is == "" ? "" : sprintf("%.2f", is),
-	       is == "" ? "not measured" : is >= at_least ? "met" : "NOT MET"
+	printf "  %-62s %10s  %s\n", text, (is == "" ? "" : sprintf("%.2f", is)),
+	       (is == "" ? "not measured" : (is >= at_least) ? "met" : "NOT MET")
 }
 
 END {
