@@ -304,6 +304,8 @@ static void take_down(struct server *s)
 		http_stop(s->http);
 	if (s->reload)
 		reload_free(s->reload);
+	if (s->cloud)
+		cloud_finish(s->cloud);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)

@@ -25,11 +25,14 @@ struct cloud;
 
 /* Between store_open and store_start. What is passed must outlive it. */
 enum err cloud_new(struct cloud **out, struct loop *loop, struct store *store, const struct conf *conf);
-void     cloud_free(struct cloud *c); /* after the loop ended */
+void     cloud_free(struct cloud *c); /* after the store has stopped and the loop was drained */
 
 /* On the loop thread: its timers (sweeps of conflicts, trash, expiry). */
 void cloud_start(struct cloud *c);
 void cloud_stop(struct cloud *c);
+
+/* After the loop ended and before the store stops: ends what is under way for vault connections, and waits for it. */
+void cloud_finish(struct cloud *c);
 
 /*
  * The tunnel hands a connection over that sent VAULT_OPEN with this key (16 bytes) and a right version: VAULT_OPENED or

@@ -23,7 +23,8 @@ static enum err run_restore(struct job *job, struct db *db)
 {
 	struct change *c = CONTAINER(job, struct change, job);
 
-	return campaign_restore(&c->row, db, c->who.campaign, c->who.digest, c->version, c->wall_ms, c->keep, c->limits);
+	return campaign_restore(&c->row, db, c->who.campaign, c->who.digest, c->version, c->wall_ms, c->keep,
+	                        c->limits);
 }
 
 static enum err run_add(struct job *job, struct db *db)
@@ -91,7 +92,8 @@ enum err rest_restore(struct http_answer *a, struct http_request *rq, void *part
 	j = rest_checkpoint(&c->row);
 	e = rest_answer(a, c->row.version == asked ? 200 : 201, j);
 	if (e == ERR_OK && a->status == 201)
-		http_answer_field(a, "Location", "%.60s/checkpoint?version=%" PRId64, http_path(rq), c->row.version);
+		http_answer_field(a, "Location", "/v1/campaigns/%s/checkpoint?version=%" PRId64, http_path_part(rq, 0),
+		                  c->row.version);
 	return e;
 }
 

@@ -27,7 +27,7 @@ static enum err fill(struct campaign_row *row, struct db *db, int64_t number, bo
 
 enum err campaign_each(struct db *db, const uint8_t player[PLAYER_ID_BYTES], bool containers_only,
                        const struct limits *limits, enum err (*each)(const struct campaign_row *row, void *arg),
-                       void *arg)
+                       void                *arg)
 {
 	AUTO_QUERY q = db_query(db, Q_CAMPAIGN_EACH);
 	enum err   e;

@@ -40,8 +40,7 @@ enum err checkpoint_newest(struct checkpoint_row out[2], struct db *db, int64_t 
 enum err checkpoint_find(struct checkpoint_row *out, struct db *db, int64_t number, int64_t version);
 
 /* Gives row the next version of the id, and adds it. The campaign was used and stored at row->stored_ms. */
-enum err checkpoint_add(struct checkpoint_row *row, struct db *db, int64_t number,
-                        const uint8_t id[CAMPAIGN_ID_BYTES]);
+enum err checkpoint_add(struct checkpoint_row *row, struct db *db, int64_t number, const uint8_t id[CAMPAIGN_ID_BYTES]);
 
 /* Removes a row; its blob may become garbage. */
 enum err checkpoint_drop(struct db *db, int64_t number, int64_t version, const uint8_t sha256[BLOB_HASH_BYTES]);

@@ -36,7 +36,7 @@ static enum err drop_conflict(struct sweep *s)
 /* The first that the query finds up to this day. */
 static enum err drop_campaign(struct sweep *s, enum query id, int64_t day)
 {
-	AUTO_QUERY q = db_query(s->db, id);
+	AUTO_QUERY q    = db_query(s->db, id);
 	int64_t    rows = 0;
 
 	q_int(&q, ":day", day);

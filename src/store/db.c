@@ -24,9 +24,9 @@ struct db {
 	sqlite3        *handle;
 	sqlite3_stmt   *statements[Q_COUNT];
 	struct uptime   uptime;
+	struct reserve *reserve; /* of the connection that writes */
 	struct blobs   *blobs;
 	bool            is_reader;
-	struct reserve *reserve;       /* of the connection that writes */
 	int             wal_pages;     /* in the log after the last commit */
 	int             checkpoint_at; /* so many pages make the next checkpoint */
 	bool            has_failed;
@@ -299,6 +299,11 @@ struct uptime *db_uptime(struct db *db)
 	return &db->uptime;
 }
 
+struct reserve *db_reserve(struct db *db)
+{
+	return db->reserve;
+}
+
 struct blobs *db_blobs(struct db *db)
 {
 	return db->blobs;
@@ -312,11 +317,6 @@ void db_set_blobs(struct db *db, struct blobs *blobs)
 void db_note_failed_sync(struct db *db)
 {
 	db->has_failed = true;
-}
-
-struct reserve *db_reserve(struct db *db)
-{
-	return db->reserve;
 }
 
 bool db_has_failed(const struct db *db)

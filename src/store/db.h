@@ -56,15 +56,15 @@ struct sqlite3 *db_handle(struct db *db);
 /* What the clock said lately; see upkeep.h. */
 struct uptime *db_uptime(struct db *db);
 
+/* Uploads under way; see reserve.h. Of the connection that writes, once db_prepare was ERR_OK; else NULL. */
+struct reserve *db_reserve(struct db *db);
+
 /* The blobs whose rows this database holds; NULL in a bare database. See blob_folder.h. */
 struct blobs *db_blobs(struct db *db);
 void          db_set_blobs(struct db *db, struct blobs *blobs);
 
 /* A sync failed outside of the database, of something its rows speak of: as final as one of its own. */
 void db_note_failed_sync(struct db *db);
-
-/* Uploads under way; see reserve.h. Of the connection that writes, once db_prepare was ERR_OK; else NULL. */
-struct reserve *db_reserve(struct db *db);
 
 /*
  * Whether a sync, or the writing of a commit, ever failed on this connection. What the disk holds is unknown then, and

@@ -238,13 +238,13 @@ static enum err gather_owner(struct quota_now *out, uint8_t *charged, struct db 
 	bool is_young = find_charged(charged, &h, is_first, asked, limits);
 	under_way     = reserve_sum(db_reserve(db), asked->upload, charged);
 
-	out->checkpoint_max    = may.checkpoint;
-	out->campaigns         = h.campaigns + under_way.campaigns;
-	out->campaigns_max     = may.campaigns;
-	out->campaign          = (struct quota_share){ asked->at->bytes + under_way.campaign, asked->at->spare, QUOTA_NONE };
-	out->owner             = (struct quota_share){ h.bytes + under_way.owner, h.spare, may.bytes };
-	out->young             = (struct quota_share){ 0, h.spare, QUOTA_NONE };
-	out->reserved          = under_way.all;
+	out->checkpoint_max = may.checkpoint;
+	out->campaigns      = h.campaigns + under_way.campaigns;
+	out->campaigns_max  = may.campaigns;
+	out->campaign = (struct quota_share){ asked->at->bytes + under_way.campaign, asked->at->spare, QUOTA_NONE };
+	out->owner    = (struct quota_share){ h.bytes + under_way.owner, h.spare, may.bytes };
+	out->young    = (struct quota_share){ 0, h.spare, QUOTA_NONE };
+	out->reserved = under_way.all;
 	out->reserved_percent  = limits->cloud_reserved_percent;
 	out->reserved_addr     = asked->upload->exempt ? 0 : under_way.addr;
 	out->reserved_addr_max = limits->cloud_reserved_address;

@@ -79,8 +79,8 @@ static enum err check_new_player(struct quota_verdict *v, const struct quota_now
 	(void)v;
 	if (!now->is_new_player)
 		return ERR_OK;
-	return now->new_at_addr >= now->new_at_addr_max || now->new_in_all >= now->new_in_all_max ? ERR_NO_ROOM :
-	                                                                                              ERR_OK;
+	return now->new_at_addr >= now->new_at_addr_max || now->new_in_all >= now->new_in_all_max ? ERR_NO_ROOM
+	                                                                                          : ERR_OK;
 }
 
 static enum err check_interval(struct quota_verdict *v, const struct quota_now *now)

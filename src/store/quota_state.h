@@ -26,9 +26,9 @@ struct quota_now {
 	int64_t campaigns, campaigns_max; /* of its owner; only a new one asks */
 
 	struct quota_share campaign;
-	struct quota_share owner; /* all of the owner's campaigns */
-	struct quota_share young; /* all of the young players of his address; only the owner's own is spare */
-	struct quota_share total; /* with the trash, which is spare */
+	struct quota_share owner;         /* all of the owner's campaigns */
+	struct quota_share young;         /* all of the young players of his address; only the owner's own is spare */
+	struct quota_share total;         /* with the trash, which is spare */
 	int64_t            spare_percent; /* of the total is only for campaigns that are not new */
 
 	int64_t reserved_addr, reserved_addr_max; /* by other uploads under way of the same address */

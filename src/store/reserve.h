@@ -12,13 +12,13 @@
 
 /* One upload under way. */
 struct reservation {
-	int64_t             id; /* set by reserve_add; never given twice */
+	int64_t             id;                          /* set by reserve_add; never given twice */
 	uint8_t             digest[PLAYER_DIGEST_BYTES]; /* of who stores; the first bytes are his id */
 	uint8_t             addr[PLAYER_ADDR_BYTES];
 	bool                exempt;
 	uint8_t             campaign[CAMPAIGN_ID_BYTES];
-	int64_t             number;                 /* of the campaign that had the id at the begin; 0: none had */
-	uint8_t             owner[PLAYER_ID_BYTES]; /* whose bytes these will be */
+	int64_t             number;                     /* of the campaign that had the id at the begin; 0: none had */
+	uint8_t             owner[PLAYER_ID_BYTES];     /* whose bytes these will be */
 	uint8_t             charged[PLAYER_ADDR_BYTES]; /* of which the owner is a young player; zeros: of none */
 	int64_t             bytes;
 	struct upload_match match;

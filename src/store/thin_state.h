@@ -25,7 +25,7 @@
 
 #define THIN_DAYS           7
 #define THIN_OWNER          2
-#define THIN_NEWEST         2  /* never spare */
+#define THIN_NEWEST         2 /* never spare */
 #define THIN_CALM           2
 #define THIN_CONFLICTS      6
 #define THIN_CONFLICTS_EACH 2

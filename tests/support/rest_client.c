@@ -34,7 +34,7 @@ struct http_result rest_ask(const struct server *s, const char *player, const ch
                             const char *fields, const void *body, size_t len)
 {
 	char  *request = malloc(HEAD_BYTES_MAX + len);
-	char   all[HEAD_BYTES_MAX / 2];
+	char   all[HEAD_BYTES_MAX - 512];
 	size_t head;
 
 	cr_assert_not_null(request);
