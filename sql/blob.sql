@@ -41,3 +41,10 @@ SELECT hash, is_old FROM blob_garbage WHERE hash > :after ORDER BY hash LIMIT :m
 -- name: garbage_age
 -- At a start: the database may be an older one, put back beside the blobs of a newer.
 UPDATE blob_garbage SET is_old = 1 WHERE is_old = 0;
+
+-- name: blob_each
+-- All that must be there, also what only a checkpoint speaks of.
+SELECT hash, max(bytes)
+FROM (SELECT hash, bytes FROM blobs UNION ALL SELECT sha256, bytes FROM checkpoints)
+GROUP BY hash
+ORDER BY hash;
