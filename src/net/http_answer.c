@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* What a stream is read by, and so what a transfer out holds. Larger ones were no faster. */
-#define BLOCK_BYTES ((size_t)64 * 1024)
+#define BLOCK_BYTES ((size_t)65400)
 
 /* --- Making them --- */
 
