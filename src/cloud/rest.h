@@ -74,8 +74,12 @@ bool rest_etag_is_listed(const char *if_none_match, const char *etag);
 /* {"error":{"code":...,"message":...}}; the form of every error here. */
 enum err rest_error(struct http_answer *a, struct http_request *rq, enum err e);
 
-/* The same with further members (taken over) beside code and message. */
-enum err rest_error_with(struct http_answer *a, enum err e, struct json *details);
+/*
+ * The same in two steps, for those with further members: an object with code and message (NULL when out of memory), which
+ * rest_error_send takes over.
+ */
+struct json *rest_error_begin(enum err e);
+enum err     rest_error_send(struct http_answer *a, enum err e, struct json *error);
 
 /* An answer of this status with this body, which stays the caller's. */
 enum err rest_answer(struct http_answer *a, int status, const struct json *body);

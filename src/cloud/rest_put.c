@@ -166,47 +166,40 @@ static struct json *describe_mine(const struct put *p)
 	return j;
 }
 
-static struct json *describe_conflict(const struct put *p, const struct checkpoint_row *newest)
+static void add_conflict(struct json *error, const struct put *p)
 {
-	struct json *j = json_object_new();
+	const struct upload         *u      = p->upload;
+	const struct checkpoint_row *newest = u->end.newest.version ? &u->end.newest : &u->begin.newest;
 
-	if (!j)
-		return NULL;
 	if (newest->version > 0)
-		json_put_json(j, "newest", rest_checkpoint(newest));
+		json_put_json(error, "newest", rest_checkpoint(newest));
 	else
-		json_put_null(j, "newest");
-	json_put_json(j, "yours", describe_mine(p));
-	return j;
+		json_put_null(error, "newest");
+	json_put_json(error, "yours", describe_mine(p));
 }
 
-static struct json *describe_quota(const struct put *p)
+static void add_quota(struct json *error, const struct put *p)
 {
 	struct json *quota = rest_quota_of(p->cloud, p->upload->begin.digest);
-	struct json *j     = quota ? json_object_new() : NULL;
 
-	if (j)
-		json_put_json(j, "quota", quota);
-	else
-		json_free(quota);
-	return j;
+	if (quota)
+		json_put_json(error, "quota", quota);
 }
 
 /* An error with what helps whoever gets it. */
 static enum err refuse(struct http_answer *a, const struct put *p, enum err e)
 {
-	const struct upload *u       = p->upload;
-	struct json         *details = NULL;
+	const struct upload *u     = p->upload;
+	enum err             as    = e == ERR_EXISTS ? ERR_PRECONDITION : e;
+	struct json         *error = rest_error_begin(as);
 	enum err             said;
 
-	if (e == ERR_EXISTS)
-		e = ERR_PRECONDITION;
-	if (u && e == ERR_CONFLICT)
-		details = describe_conflict(p, u->end.newest.version ? &u->end.newest : &u->begin.newest);
-	if (u && (e == ERR_QUOTA || e == ERR_CAMPAIGNS || e == ERR_TOO_BIG))
-		details = describe_quota(p);
-	said = rest_error_with(a, e, details);
-	if (said == ERR_OK && u && u->begin.retry_ms > 0 && err_http(e) == 429)
+	if (error && u && e == ERR_CONFLICT)
+		add_conflict(error, p);
+	if (error && u && (e == ERR_QUOTA || e == ERR_CAMPAIGNS || e == ERR_TOO_BIG))
+		add_quota(error, p);
+	said = rest_error_send(a, as, error);
+	if (said == ERR_OK && u && u->begin.retry_ms > 0 && err_http(as) == 429)
 		http_answer_field(a, "Retry-After", "%" PRId64, (u->begin.retry_ms + 999) / 1000);
 	return said;
 }

@@ -39,10 +39,20 @@ enum err rest_done(struct http_answer *a)
 	return ERR_OK;
 }
 
-enum err rest_error_with(struct http_answer *a, enum err e, struct json *details)
+struct json *rest_error_begin(enum err e)
 {
-	AUTO(json_freep) struct json *j     = json_object_new();
-	struct json                  *error = details ? details : json_object_new();
+	struct json *error = json_object_new();
+
+	if (!error)
+		return NULL;
+	json_put_text(error, "code", err_rest(e));
+	json_put_text(error, "message", err_people(e));
+	return error;
+}
+
+enum err rest_error_send(struct http_answer *a, enum err e, struct json *error)
+{
+	AUTO(json_freep) struct json *j = json_object_new();
 
 	if (err_fault(e) == ERR_FAULT_US)
 		log_warn("cloud", 0, "fails", "error=%s", err_name(e));
@@ -51,8 +61,6 @@ enum err rest_error_with(struct http_answer *a, enum err e, struct json *details
 		json_free(error);
 		return ERR_NOMEM;
 	}
-	json_put_text(error, "code", err_rest(e));
-	json_put_text(error, "message", err_people(e));
 	json_put_json(j, "error", error);
 	return rest_answer(a, err_http(e), j);
 }
@@ -60,7 +68,7 @@ enum err rest_error_with(struct http_answer *a, enum err e, struct json *details
 enum err rest_error(struct http_answer *a, struct http_request *rq, enum err e)
 {
 	(void)rq;
-	return rest_error_with(a, e, NULL);
+	return rest_error_send(a, e, rest_error_begin(e));
 }
 
 /* --- Their parts --- */

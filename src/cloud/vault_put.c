@@ -269,6 +269,7 @@ static void keep(struct vault_put *p)
 		                      .meta         = p->meta,
 		                      .members      = (const uint8_t(*)[PLAYER_ID_BYTES])p->put->text.members,
 		                      .member_count = p->put->text.member_count,
+		                      .keep         = p->errand.vault->cloud->conf->cloud_keep,
 		                      .mono_ms      = clock_mono_ms(),
 		                      .wall_ms      = clock_wall_ms() };
 	p->busy = true;

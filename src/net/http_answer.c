@@ -15,7 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a stream is read by, and so what a transfer out holds. Larger ones were no faster. */
+/*
+ * What a stream is read by, and so what a download holds. A little less than 64 KiB, which with their heads fill one
+ * segment of the loopback or of a card that splits them itself: full 64 KiB leave as a large segment and a tiny one, at
+ * nearly twice the cost.
+ */
 #define BLOCK_BYTES ((size_t)65400)
 
 /* --- Making them --- */
