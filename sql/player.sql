@@ -27,6 +27,14 @@ SET used_ms = :used_ms,
     joined = max(joined, :joined)
 WHERE player = :player AND code = :code;
 
+-- name: code_change
+UPDATE codes
+SET code = :code,
+    used_ms = :used_ms,
+    used_day = (SELECT coalesce(max(day), 0) FROM uptime_days),
+    joined = 0
+WHERE player = :player AND code = :from;
+
 -- name: code_remove
 DELETE FROM codes WHERE player = :player;
 

@@ -68,10 +68,10 @@ static void on_sweep(struct timer *t, int64_t now_ms)
 	timer_set(c->loop, t, now_ms + SWEEP_MS);
 	if (!j)
 		return;
-	j->cloud       = c;
-	j->post.run    = on_swept;
-	j->job         = (struct job){
-		        .port = &c->port, .surface = SURFACE_UPKEEP, .lazy = true, .run = run_sweep, .done = done_nothing
+	j->cloud    = c;
+	j->post.run = on_swept;
+	j->job      = (struct job){
+		     .port = &c->port, .surface = SURFACE_UPKEEP, .lazy = true, .run = run_sweep, .done = done_nothing
 	};
 	c->is_sweeping = true;
 

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#define FIELD_CHARS     64
-#define FIELD_BYTES     (4 * FIELD_CHARS + 1)
-#define LINE_BYTES_MAX  (6 * FIELD_BYTES)
+#define FIELD_CHARS    64
+#define FIELD_BYTES    (4 * FIELD_CHARS + 1)
+#define LINE_BYTES_MAX (6 * FIELD_BYTES)
 
 void listing_init(struct listing *l)
 {

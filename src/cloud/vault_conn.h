@@ -48,11 +48,11 @@ struct vault_conn {
 	struct vault_put  *put;
 	struct vault_get  *get;
 	bool               is_exempt, is_closing;
-	uint64_t           slow_from; /* bytes of the upload that had come when the time began over which it is measured */
-	int64_t            slow_ms;   /* when that was; 0: no upload is measured */
-	uint8_t            key[ADDR_KEY_BYTES]; /* of its address */
-	uint8_t            addr[PLAYER_ADDR_BYTES];
-	uint8_t            digest[PLAYER_DIGEST_BYTES]; /* its first PLAYER_ID_BYTES are the player's id */
+	uint64_t slow_from; /* bytes of the upload that had come when the time began over which it is measured */
+	int64_t  slow_ms;   /* when that was; 0: no upload is measured */
+	uint8_t  key[ADDR_KEY_BYTES]; /* of its address */
+	uint8_t  addr[PLAYER_ADDR_BYTES];
+	uint8_t  digest[PLAYER_DIGEST_BYTES]; /* its first PLAYER_ID_BYTES are the player's id */
 };
 
 /* vault_serve.c */
@@ -108,8 +108,8 @@ void vault_note_loaded(struct vault_conn *c, const uint8_t campaign[VAULT_ID_BYT
 void vault_put_begin(struct vault_conn *c, const struct vault_msg *msg);
 void vault_put_take(struct vault_conn *c, const uint8_t *bytes, size_t len);
 void vault_put_end(struct vault_conn *c);
-void vault_put_leave(struct vault_conn *c);   /* nobody waits for its answer any more; c->put is NULL then */
-void vault_put_give_up(struct vault *v);      /* those in v->waiting */
+void vault_put_leave(struct vault_conn *c);        /* nobody waits for its answer any more; c->put is NULL then */
+void vault_put_give_up(struct vault *v);           /* those in v->waiting */
 bool vault_put_is_full(const struct vault_put *p); /* the connection is paused because of it */
 
 /* vault_get.c */

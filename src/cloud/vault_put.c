@@ -26,7 +26,7 @@ struct vault_put {
 	struct vault_conn     *conn; /* NULL: nobody waits for the answer */
 	bool                   busy; /* the errand is under way */
 	bool                   has_reservation;
-	bool                   is_open;  /* a file was begun */
+	bool                   is_open;   /* a file was begun */
 	bool                   wants_end; /* END has come */
 	bool                   is_last;   /* the piece under way is the last */
 	enum err               failed;    /* of a piece of work */
@@ -183,10 +183,9 @@ static void ask_begin(struct vault_put *p, const struct vault_msg *msg)
 	const struct vault_conn *c = p->conn;
 
 	p->declared = msg->size;
-	p->begin    = (struct upload_begin){ .exempt  = c->is_exempt,
-		                             .bytes   = msg->size,
-		                             .mono_ms = clock_mono_ms(),
-		                             .wall_ms = clock_wall_ms() };
+	p->begin    = (struct upload_begin){
+		   .exempt = c->is_exempt, .bytes = msg->size, .mono_ms = clock_mono_ms(), .wall_ms = clock_wall_ms()
+	};
 	memcpy(p->begin.digest, c->digest, sizeof(p->begin.digest));
 	memcpy(p->begin.addr, c->addr, sizeof(p->begin.addr));
 	memcpy(p->begin.campaign, msg->campaign, sizeof(p->begin.campaign));
@@ -264,14 +263,14 @@ static void on_ended(struct errand *e, enum err result)
 
 static void keep(struct vault_put *p)
 {
-	p->end = (struct upload_end){ .id           = p->begin.id,
-		                      .blob         = &p->put->blob,
-		                      .meta         = p->meta,
-		                      .members      = (const uint8_t(*)[PLAYER_ID_BYTES])p->put->text.members,
-		                      .member_count = p->put->text.member_count,
-		                      .keep         = p->errand.vault->cloud->conf->cloud_keep,
-		                      .mono_ms      = clock_mono_ms(),
-		                      .wall_ms      = clock_wall_ms() };
+	p->end  = (struct upload_end){ .id           = p->begin.id,
+		                       .blob         = &p->put->blob,
+		                       .meta         = p->meta,
+		                       .members      = (const uint8_t(*)[PLAYER_ID_BYTES])p->put->text.members,
+		                       .member_count = p->put->text.member_count,
+		                       .keep         = p->errand.vault->cloud->conf->cloud_keep,
+		                       .mono_ms      = clock_mono_ms(),
+		                       .wall_ms      = clock_wall_ms() };
 	p->busy = true;
 	errand_job(&p->errand, ERRAND_DURABLE, run_end, on_ended);
 }

@@ -5,12 +5,11 @@
 
 #include "store/thin_state.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define ROWS_MAX (CHECKPOINTS_MAX + 1) /* with the one that was just added */
 
-static_assert(CHECKPOINTS_MAX == THIN_MAX, "what is decided to stay has room");
+_Static_assert(CHECKPOINTS_MAX == THIN_MAX, "what is decided to stay has room");
 
 static enum campaign_role role_of(const struct statement *q, const uint8_t *owner, const uint8_t *player)
 {

@@ -102,6 +102,19 @@ enum err player_touch(struct db *db, const struct player_row *row)
 	return e;
 }
 
+enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from)
+{
+	AUTO_QUERY q = db_query(db, Q_CODE_CHANGE);
+
+	q_int(&q, ":from", from);
+	q_int(&q, ":code", row->code);
+	q_blob(&q, ":player", row->digest, PLAYER_ID_BYTES);
+	q_int(&q, ":used_ms", row->used_ms);
+
+	enum err e = q_done(&q);
+	return e == ERR_OK && q_changed(&q) == 0 ? ERR_NOT_FOUND : e;
+}
+
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg)
 {
 	AUTO_QUERY q = db_query(db, Q_CODE_EACH);

@@ -48,6 +48,12 @@ enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYE
  */
 enum err player_touch(struct db *db, const struct player_row *row);
 
+/*
+ * Another code for a player whose code is from: row has it, and the time. No friend ever joined under it. ERR_NOT_FOUND
+ * when he has not that code; ERR_EXISTS when the new one is another player's.
+ */
+enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from);
+
 /* Every player with a code, in no order; stops at each's first error and returns it. */
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg);
 

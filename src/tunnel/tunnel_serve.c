@@ -526,6 +526,41 @@ static void on_player_kept(void *arg, const struct tunnel_kept_player *p, enum e
 	do_acts(t);
 }
 
+static void on_new_code_kept(void *arg, void *asker, const uint8_t *digest, uint32_t to, enum err result)
+{
+	struct tunnel          *t = arg;
+	struct tunnel_new_code *n = asker;
+
+	result = tunnel_on_new_code_kept(&t->state, digest, to, result, &t->acts);
+	do_acts(t);
+	n->code = to;
+	n->done(n, result);
+}
+
+/* On the loop: what tunnel_new_code was asked. */
+static void on_new_code(struct loop_post *p)
+{
+	struct tunnel_new_code *n = CONTAINER(p, struct tunnel_new_code, post);
+	struct tunnel          *t = n->tunnel;
+	uint32_t                from, to;
+
+	enum err e = tunnel_on_new_code(&t->state, n->digest, (uint32_t)random_u64(), &from, &to);
+	if (e == ERR_OK) {
+		e = tunnel_keep_new_code(t->keep, n->digest, from, to, n);
+		if (e == ERR_OK)
+			return; /* on_new_code_kept answers */
+		e = tunnel_on_new_code_kept(&t->state, n->digest, to, ERR_BUSY, &t->acts);
+	}
+	n->done(n, e);
+}
+
+void tunnel_new_code(struct tunnel *t, struct tunnel_new_code *n)
+{
+	n->tunnel   = t;
+	n->post.run = on_new_code;
+	loop_post(t->loop, &n->post);
+}
+
 static void on_friend_kept(void *arg, uint32_t code, int64_t made_ms, uint16_t number)
 {
 	struct tunnel *t = arg;
@@ -626,9 +661,11 @@ enum err tunnel_new(struct tunnel **out, struct loop *loop, struct store *store,
 	timer_init(&t->check, on_check);
 	timer_init(&t->sweep, on_sweep);
 
-	struct tunnel_keep_answers answers = {
-		.player = on_player_kept, .friend = on_friend_kept, .removed = on_removed, .arg = t
-	};
+	struct tunnel_keep_answers answers = { .player   = on_player_kept,
+		                               .friend   = on_friend_kept,
+		                               .removed  = on_removed,
+		                               .new_code = on_new_code_kept,
+		                               .arg      = t };
 
 	t->keep  = tunnel_keep_new(store, loop, &conf->limits, &answers);
 	t->guard = tunnel_guard_new(&conf->limits);

@@ -24,7 +24,7 @@ void checkpoint_make(struct checkpoint *out, const char *campaign, const char *l
 {
 	char    *text;
 	uint32_t state = seed * 2654435761u + 1;
-	int      n     = asprintf(&text, "version=1\ncampaign=%s\nstamp=1700000000\n%s\n", campaign, lines ? lines : "");
+	int      n = asprintf(&text, "version=1\ncampaign=%s\nstamp=1700000000\n%s\n", campaign, lines ? lines : "");
 
 	cr_assert_gt(n, 0);
 	size_t text_len = (size_t)n;
@@ -37,7 +37,7 @@ void checkpoint_make(struct checkpoint *out, const char *campaign, const char *l
 	memcpy(out->bytes + 12, text, text_len);
 	put_u32(out->bytes + 12 + text_len, (uint32_t)save_len);
 	for (size_t i = 0; i < save_len; i++) {
-		state                          = state * 1103515245 + 12345;
+		state                         = state * 1103515245 + 12345;
 		out->bytes[16 + text_len + i] = (uint8_t)(state >> 16);
 	}
 	free(text);
@@ -67,7 +67,7 @@ struct ws_client *vault_client_ask(int port, const char *key, const char *from)
 
 struct ws_client *vault_client(int port, const char *key, const char *from)
 {
-	struct ws_client *c          = vault_client_ask(port, key, from);
+	struct ws_client *c = vault_client_ask(port, key, from);
 	uint8_t           id[ID_BYTES];
 
 	id_of(id, key);
@@ -201,7 +201,8 @@ unsigned vault_client_get(struct checkpoint *out, struct ws_client *c, const cha
 	return 0;
 }
 
-unsigned vault_client_check(struct ws_client *c, const char *campaign, unsigned which, const struct checkpoint *expected)
+unsigned vault_client_check(struct ws_client *c, const char *campaign, unsigned which,
+                            const struct checkpoint *expected)
 {
 	struct checkpoint got   = { 0 };
 	unsigned          fault = vault_client_get(&got, c, campaign, which);

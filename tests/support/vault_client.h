@@ -56,7 +56,8 @@ const char *vault_client_list(struct ws_client *c);
 unsigned vault_client_get(struct checkpoint *out, struct ws_client *c, const char *campaign, unsigned which);
 
 /* 0 when the checkpoint is exactly this one, else the fault, or 99 for another one. */
-unsigned vault_client_check(struct ws_client *c, const char *campaign, unsigned which, const struct checkpoint *expected);
+unsigned vault_client_check(struct ws_client *c, const char *campaign, unsigned which,
+                            const struct checkpoint *expected);
 
 /* 0 for FORGOTTEN, else the fault. */
 unsigned vault_client_forget(struct ws_client *c, const char *campaign);
