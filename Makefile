@@ -215,6 +215,7 @@ help:
 	echo "make            build $(BUILD)/coopd"
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
+	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
 	echo "make lint       all static checks; parts: lint-compile lint-tidy lint-cppcheck lint-purity"
 	echo "                lint-includes lint-headers lint-format lint-words lint-docs"
 	echo "make format     clang-format on every source"
@@ -297,10 +298,8 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/tests $(FAKES) $(PROBES) 
 	echo "$$passed passed, $$failed failed"
 	[ $$failed -eq 0 ]
 
-ifneq ($(wildcard tests/torture/run),)
-torture: $(BUILD)/coopd $(BUILD)/test/coopd
-	$(TEST_ENV) tests/torture/run $(ARGS)
-endif
+torture: $(BUILD)/coopd $(BUILD)/test/tests $(FAKES)
+	$(TEST_ENV) TESTS_BIN=$(abspath $(BUILD)/test/tests) tests/torture/run $(ARGS)
 
 # --- Fuzzing --------------------------------------------------------------------------------------------------------
 
