@@ -57,7 +57,7 @@ struct series {
 	enum kind         kind;
 	bool              after;
 	const char       *campaign;
-	struct checkpoint upload;
+	struct save upload;
 	struct server *template; /* stopped; its data folder is the beginning */
 	struct shelf before, done;
 	int64_t      calls; /* of one upload */
@@ -70,12 +70,12 @@ struct victim {
 
 /* --- Checkpoints of the campaign --- */
 
-static struct checkpoint numbered(const char *campaign, unsigned number)
+static struct save numbered(const char *campaign, unsigned number)
 {
-	return checkpoint_make(campaign, number, SAVE_BYTES + 1000 * (size_t)number);
+	return save_make(campaign, number, SAVE_BYTES + 1000 * (size_t)number);
 }
 
-static void expect_stored(struct server *s, enum transfer_way way, const struct checkpoint *c)
+static void expect_stored(struct server *s, enum transfer_way way, const struct save *c)
 {
 	struct transfer_end end = store_checkpoint(s, way, OWNER, c);
 
@@ -84,20 +84,20 @@ static void expect_stored(struct server *s, enum transfer_way way, const struct 
 
 static void store_number(struct server *s, enum transfer_way way, const char *campaign, unsigned number)
 {
-	struct checkpoint c = numbered(campaign, number);
+	struct save c = numbered(campaign, number);
 
 	expect_stored(s, way, &c);
-	checkpoint_free(&c);
+	save_free(&c);
 }
 
 /* Whose bytes these are; ends the test when they are nobody's. */
 static unsigned number_of(const char *campaign, int version, const uint8_t *bytes, size_t len)
 {
 	for (unsigned number = 1; number <= BEFORE + 2; number++) {
-		struct checkpoint c    = numbered(campaign, number);
+		struct save c    = numbered(campaign, number);
 		bool              same = c.len == len && memcmp(c.bytes, bytes, len) == 0;
 
-		checkpoint_free(&c);
+		save_free(&c);
 		if (same)
 			return number;
 	}
@@ -337,7 +337,7 @@ static void begin_series(struct series *x)
 
 static void end_series(struct series *x)
 {
-	checkpoint_free(&x->upload);
+	save_free(&x->upload);
 	server_finish(x->template);
 }
 

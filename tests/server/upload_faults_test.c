@@ -43,10 +43,10 @@ static const struct refusal no_store = { 11, 503, "store_failed" };
 
 static struct transfer_end store(const struct server *s, enum transfer_way way, unsigned number, size_t bytes)
 {
-	struct checkpoint   c   = checkpoint_make("war", number, bytes);
+	struct save   c   = save_make("war", number, bytes);
 	struct transfer_end end = store_checkpoint(s, way, "owner", &c);
 
-	checkpoint_free(&c);
+	save_free(&c);
 	return end;
 }
 
@@ -73,7 +73,7 @@ static void expect_refused(const struct server *s, enum transfer_way way, size_t
 /* The newest is this one, whole, on both ways. */
 static void expect_newest(const struct server *s, unsigned number)
 {
-	struct checkpoint c = checkpoint_make("war", number, SAVE_BYTES);
+	struct save c = save_make("war", number, SAVE_BYTES);
 
 	for (int way = 0; way < 2; way++) {
 		size_t   len = 0;
@@ -84,7 +84,7 @@ static void expect_newest(const struct server *s, unsigned number)
 		cr_assert(len == c.len && memcmp(bytes, c.bytes, len) == 0, "it is another one, or not whole");
 		free(bytes);
 	}
-	checkpoint_free(&c);
+	save_free(&c);
 }
 
 static void expect_no_temporary_file(const struct server *s)
