@@ -125,6 +125,8 @@ void thin_decide(struct thin_row *rows, size_t count, const uint8_t owner[8], in
 		rows[i].keep  = false;
 		rows[i].spare = THIN_STAYS;
 	}
+	if (keep < THIN_NEWEST)
+		keep = THIN_NEWEST;
 	keep_newest(rows, count, keep < THIN_KEEP_MAX ? keep : THIN_KEEP_MAX);
 	keep_days(rows, count);
 	keep_owners(rows, count, owner);

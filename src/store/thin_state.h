@@ -3,7 +3,7 @@
  *
  * What stays:
  *
- *	- the newest keep;
+ *	- the newest keep, at least two: games may load the last and the one before it;
  *	- the newest of each of the last THIN_DAYS days (UTC) on which something was stored. Days without play do not
  *	  count, so that a campaign that rested for a month still has its past, and a clock that jumps removes nothing;
  *	- the owner's last THIN_OWNER: nobody else's uploads push those out;
@@ -29,7 +29,7 @@
 #define THIN_CALM           2
 #define THIN_CONFLICTS      6
 #define THIN_CONFLICTS_EACH 2
-#define THIN_KEEP_MAX       16 /* a higher keep counts as this */
+#define THIN_KEEP_MAX       16 /* a higher keep counts as this, one under THIN_NEWEST as that */
 
 /* No more than so many ever stay. */
 #define THIN_MAX (THIN_KEEP_MAX + THIN_DAYS + THIN_OWNER + 1 + THIN_CONFLICTS)
@@ -46,7 +46,7 @@ struct thin_row {
 	enum thin_spare spare; /* THIN_STAYS unless keep */
 };
 
-/* rows: all of the campaign, newest version first. keep is at least 1. */
+/* rows: all of the campaign, newest version first. */
 void thin_decide(struct thin_row *rows, size_t count, const uint8_t owner[8], int64_t keep);
 
 /* Whether a checkpoint of so many bytes after one of before bytes is suspiciously small. before 0: there is none. */

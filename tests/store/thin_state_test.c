@@ -108,12 +108,23 @@ Test(thin_state, midnight_divides_days_before_1970_too)
 {
 	struct history h = { 0 };
 
-	put(&h, 'm', -DAY - 1, "", 1);
-	put(&h, 'm', -DAY, "", 1);
-	put(&h, 'm', -1, "", 1);
-	put(&h, 'm', 0, "", 1);
+	put(&h, 'm', -DAY - 1, "", 2);
+	put(&h, 'm', -DAY, "", 2);
+	put(&h, 'm', -1, "", 2);
+	put(&h, 'm', 0, "", 2);
+	put(&h, 'm', 1, "", 2);
 	cr_expect_not_null(find(&h, 1));
 	cr_expect_null(find(&h, 2), "-1 is the same day, and later");
+	cr_expect_not_null(find(&h, 3));
+}
+
+Test(thin_state, the_newest_two_stay_whatever_the_setting)
+{
+	struct history h = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		put(&h, 'm', i, "", 0);
+	cr_expect_eq(h.count, 2);
 	cr_expect_not_null(find(&h, 3));
 	cr_expect_not_null(find(&h, 4));
 }
@@ -186,17 +197,16 @@ Test(thin_state, a_keep_beyond_the_table_counts_as_the_highest)
 Test(thin_state, the_one_before_a_small_one_stays_until_two_sound_ones_came)
 {
 	struct history h     = { 0 };
-	int            sound = put(&h, 'm', 0, "", 1);
+	int            sound = put(&h, 'm', 0, "", 2);
 
-	put(&h, 'm', 1, "s", 1);
-	put(&h, 'm', 2, "s", 1);
-	put(&h, 'm', 3, "s", 1);
+	for (int i = 1; i < 9; i++)
+		put(&h, 'm', i, "s", 2);
 	cr_expect_not_null(find(&h, sound), "not pushed out by ever smaller ones");
 	cr_expect_eq(spare(&h, sound), THIN_LAST);
-	cr_expect_eq(h.count, 2);
-	put(&h, 'm', 4, "", 1);
+	cr_expect_eq(h.count, 3);
+	put(&h, 'm', 9, "", 2);
 	cr_expect_not_null(find(&h, sound));
-	put(&h, 'm', 5, "", 1);
+	put(&h, 'm', 10, "", 2);
 	cr_expect_null(find(&h, sound));
 }
 
