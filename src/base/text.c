@@ -26,6 +26,11 @@ bool text_copy(char *out, size_t cap, const char *text)
 	return fits;
 }
 
+size_t text_length(const char *text)
+{
+	return strlen(text);
+}
+
 bool text_formatv(char *out, size_t cap, const char *format, va_list args)
 {
 	int n = vsnprintf(out, cap, format, args);

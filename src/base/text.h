@@ -14,6 +14,9 @@
 /* Copies text into out of cap bytes, cut at a byte if too long, always ended by NUL. False when it was cut. */
 bool text_copy(char *out, size_t cap, const char *text);
 
+/* Bytes before the NUL: for pure files, which see nothing of the C library but mem*. */
+size_t text_length(const char *text);
+
 /* snprintf that says whether all fitted. out is always ended by NUL (cap at least 1). */
 bool text_format(char *out, size_t cap, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool text_formatv(char *out, size_t cap, const char *format, va_list args) __attribute__((format(printf, 3, 0)));

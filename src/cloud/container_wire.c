@@ -105,7 +105,7 @@ struct span {
 
 static bool is_word(struct span s, const char *word)
 {
-	return s.len == strlen(word) && memcmp(s.at, word, s.len) == 0;
+	return s.len == text_length(word) && memcmp(s.at, word, s.len) == 0;
 }
 
 /* Takes what is in front of the first such byte, and moves *rest behind it. False: there is none; all was taken. */
@@ -145,7 +145,7 @@ static void add_member(struct container_text *t, struct span value)
 {
 	struct span who;
 	uint8_t     id[CONTAINER_ID_BYTES];
-	size_t      prefix = strlen(PLAYER_ID);
+	size_t      prefix = text_length(PLAYER_ID);
 
 	cut(&who, &value, '\t');
 	if (who.len < prefix || memcmp(who.at, PLAYER_ID, prefix) != 0)

@@ -3,8 +3,6 @@
 #include "base/hex.h"
 #include "base/text.h"
 
-#include <string.h>
-
 #define FIELD_CHARS    64
 #define FIELD_BYTES    (4 * FIELD_CHARS + 1)
 #define LINE_BYTES_MAX (6 * FIELD_BYTES)
@@ -18,7 +16,7 @@ void listing_init(struct listing *l)
 
 static void clean(char out[FIELD_BYTES], const char *text)
 {
-	text_clean(out, FIELD_BYTES, text, strlen(text), FIELD_CHARS);
+	text_clean(out, FIELD_BYTES, text, text_length(text), FIELD_CHARS);
 }
 
 static int64_t shown_stamp(int64_t stamp)
@@ -48,7 +46,7 @@ bool listing_add(struct listing *l, const struct listing_line *line)
 	write_line(text, line);
 	if (l->len > 1)
 		wr_u8(&w, '\n');
-	wr_bytes(&w, text, strlen(text));
+	wr_bytes(&w, text, text_length(text));
 	if (l->is_cut || !wr_ok(&w)) {
 		l->is_cut = true;
 		return false;

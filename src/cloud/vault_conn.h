@@ -109,6 +109,7 @@ void vault_put_begin(struct vault_conn *c, const struct vault_msg *msg);
 void vault_put_take(struct vault_conn *c, const uint8_t *bytes, size_t len);
 void vault_put_end(struct vault_conn *c);
 void vault_put_leave(struct vault_conn *c);        /* nobody waits for its answer any more; c->put is NULL then */
+void vault_put_refuse(struct vault_conn *c);       /* its answer was sent; c->put is NULL then */
 void vault_put_give_up(struct vault *v);           /* those in v->waiting */
 bool vault_put_is_full(const struct vault_put *p); /* the connection is paused because of it */
 

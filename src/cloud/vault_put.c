@@ -140,6 +140,12 @@ void vault_put_leave(struct vault_conn *c)
 	let_go(c->put);
 }
 
+void vault_put_refuse(struct vault_conn *c)
+{
+	metric_inc(M_CLOUD_REFUSED);
+	let_go(c->put);
+}
+
 static void answer(struct vault_put *p, enum err e)
 {
 	struct vault_conn *c = p->conn;

@@ -222,8 +222,7 @@ static void on_echo(struct vault_conn *c, const uint8_t *bytes, size_t len)
 
 static void on_failed(struct vault_conn *c)
 {
-	metric_inc(M_CLOUD_REFUSED);
-	vault_put_leave(c);
+	vault_put_refuse(c);
 	vault_send_err(c, ERR_CONTENT);
 }
 

@@ -270,6 +270,8 @@ Test(text, cleaning_stops_before_what_does_not_fit)
 {
 	char out[4];
 
+	cr_expect_eq(text_length("ab"), 2);
+
 	text_clean(out, 4, "ab\xc3\xbc", 4, 64);
 	cr_expect_str_eq(out, "ab", "a character is whole or not there");
 	text_clean(out, 1, "ab", 2, 64);

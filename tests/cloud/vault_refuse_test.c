@@ -107,6 +107,8 @@ Test(vault_refuse, bytes_that_are_not_as_many_as_declared)
 	cr_expect_eq(vault_client_end(c), FAULT_BAD_DATA, "nothing");
 	cr_expect_str_eq(vault_client_list(c), "");
 	cr_expect_eq(vault_client_put(c, ISLAND, &cp), 0);
+	cr_expect_eq(server_metric(s, "coopd_cloud_uploads_total", "refused"), 3);
+	cr_expect_eq(server_metric(s, "coopd_cloud_uploads_total", "broken_off"), 0);
 	checkpoint_free(&cp);
 	ws_client_free(c);
 	server_finish(s);
