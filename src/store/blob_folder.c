@@ -7,7 +7,6 @@
 #include "base/hex.h"
 #include "base/metric.h"
 #include "base/text.h"
-#include "os/file.h"
 #include "os/log.h"
 
 #include <errno.h>
