@@ -130,7 +130,7 @@ Test(vault_talk, a_reader_that_waits_costs_a_few_parts_and_gets_it_all)
 	struct ws_client *other = vault_client(s->tunnel_port, "owner", NULL);
 
 	cr_expect_eq(vault_client_check(other, ISLAND, 0, &stored), 0);
-	cr_expect_leq(server_metric(s, "coopd_ws_queued_bytes", NULL), 131072);
+	cr_expect_leq(server_metric(s, "coopd_ws_queued_bytes", NULL), 4 * 49200);
 	ws_client_free(other);
 	while (at < stored.len) {
 		struct ws_client_event e = ws_client_receive(c, DIAL_PATIENCE_MS);
