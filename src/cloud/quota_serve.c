@@ -153,8 +153,10 @@ static enum err end(struct http_answer *a, struct http_request *rq, void *sink, 
 		q->job.run     = run_set;
 		e              = store_ask(c->store, &q->job, &gone, let_go);
 	}
-	if (gone)
+	if (gone) {
 		q = NULL;
+		return rest_error(a, rq, ERR_BUSY);
+	}
 	return e == ERR_OK ? answer_row(a, q) : rest_error(a, rq, e);
 }
 

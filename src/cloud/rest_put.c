@@ -132,9 +132,10 @@ static enum err ask(struct put *p, bool eager, enum err (*run)(struct job *job, 
 
 	p->upload->job = (struct job){ .surface = SURFACE_CLOUD, .eager = eager, .run = run };
 	e              = store_ask(p->cloud->store, &p->upload->job, &gone, let_go);
-	if (gone)
-		p->upload = NULL;
-	return e;
+	if (!gone)
+		return e;
+	p->upload = NULL;
+	return ERR_BUSY;
 }
 
 /* --- Answers --- */

@@ -67,9 +67,10 @@ static enum err ask(struct change **c, const struct cloud *cloud, enum err (*run
 	(*c)->job.surface = SURFACE_CLOUD;
 	(*c)->job.run     = run;
 	e                 = store_ask(cloud->store, &(*c)->job, &gone, let_go);
-	if (gone)
-		*c = NULL;
-	return e;
+	if (!gone)
+		return e;
+	*c = NULL;
+	return ERR_BUSY;
 }
 
 enum err rest_restore(struct http_answer *a, struct http_request *rq, void *part)

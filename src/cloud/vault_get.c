@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELPING_PARTS 2
+#define HELPING_MIN   2
+#define HELPING_MAX   4 /* of one whose reader was waiting for it */
 #define MESSAGE_BYTES (1 + VAULT_PART_BYTES)
 #define SPARE_BYTES   1024 /* of a control queue: heads of frames, GET_SIZE, END, a ping */
 
@@ -27,10 +28,10 @@ struct vault_get {
 	int64_t               version;
 	struct cloud_get     *file; /* NULL: not open yet */
 	struct checkpoint_row row;
-	uint64_t              at; /* what is not read yet begins here */
-	size_t                parts_max, part_count;
-	size_t                part_len[HELPING_PARTS];
-	uint8_t               parts[HELPING_PARTS][MESSAGE_BYTES];
+	uint64_t              at;                    /* what is not read yet begins here */
+	size_t                parts_max, part_count; /* of a helping; that are read and not sent */
+	size_t                part_len[HELPING_MAX];
+	struct ws_buffer     *parts[HELPING_MAX]; /* NULL: sent, or not wanted yet */
 };
 
 static struct vault_get *get_of(struct errand *e)
@@ -45,9 +46,16 @@ static void run_close(struct errand *e)
 	cloud_get_free(get_of(e)->file);
 }
 
+static void free_get(struct vault_get *g)
+{
+	for (size_t i = 0; i < HELPING_MAX; i++)
+		ws_buffer_free(g->parts[i]);
+	free(g);
+}
+
 static void on_file_closed(struct errand *e)
 {
-	free(get_of(e));
+	free_get(get_of(e));
 }
 
 static void end(struct vault_get *g)
@@ -60,7 +68,7 @@ static void end(struct vault_get *g)
 	if (g->file)
 		errand_work(&g->errand, run_close, on_file_closed);
 	else
-		free(g);
+		free_get(g);
 }
 
 void vault_get_leave(struct vault_conn *c)
@@ -88,10 +96,11 @@ static void run_read(struct errand *e)
 	g->part_count = 0;
 	g->result     = open_file(g);
 	while (g->result == ERR_OK && g->part_count < g->parts_max && g->at < (uint64_t)g->row.bytes) {
-		size_t i = g->part_count;
+		size_t   i     = g->part_count;
+		uint8_t *bytes = ws_buffer_bytes(g->parts[i]);
 
-		g->parts[i][0] = VAULT_PART;
-		g->result      = cloud_get_read(g->file, &g->part_len[i], g->at, g->parts[i] + 1, VAULT_PART_BYTES);
+		bytes[0]  = VAULT_PART;
+		g->result = cloud_get_read(g->file, &g->part_len[i], g->at, bytes + 1, VAULT_PART_BYTES);
 		if (g->result == ERR_OK) {
 			g->at += g->part_len[i];
 			g->part_count++;
@@ -100,6 +109,14 @@ static void run_read(struct errand *e)
 }
 
 /* On the loop */
+
+/* As much as the queue holds, and one at least. */
+static size_t helping(const struct vault_conn *c, size_t want)
+{
+	int64_t room = (c->vault->cloud->conf->limits.ws_control - SPARE_BYTES) / MESSAGE_BYTES;
+
+	return room < 1 ? 1 : (int64_t)want > room ? (size_t)room : want;
+}
 
 static void read_more(struct vault_get *g);
 
@@ -136,7 +153,7 @@ static void send_helping(struct vault_get *g)
 		vault_send(c, &(struct vault_msg){ .op = VAULT_GET_SIZE, .size = (uint32_t)g->row.bytes });
 	g->is_announced = true;
 	for (size_t i = 0; i < g->part_count; i++)
-		ws_send(c->ws, g->parts[i], 1 + g->part_len[i]);
+		ws_send_buffer(c->ws, TAKE(g->parts[i]), 1 + g->part_len[i]);
 	if (g->at == (uint64_t)g->row.bytes)
 		finish(g);
 	else
@@ -152,16 +169,31 @@ static void on_read(struct errand *e)
 		end(g);
 		return;
 	}
-	g->is_read = true;
+	g->is_read   = true;
+	g->parts_max = helping(g->conn, g->is_drained ? HELPING_MAX : HELPING_MIN);
 	if (g->result != ERR_OK)
 		fail(g);
 	else if (g->is_drained)
 		send_helping(g);
 }
 
-/* What was sent is in the queue, so its bytes are free for the next. */
+/* Memory for a helping. False: there is none. */
+static bool take_parts(struct vault_get *g)
+{
+	for (size_t i = 0; i < g->parts_max; i++)
+		if (!g->parts[i] && !(g->parts[i] = ws_buffer_take(g->conn->ws, MESSAGE_BYTES)))
+			return false;
+	return true;
+}
+
+/* What is sent lies in the queue, and the next helping is read meanwhile. */
 static void read_more(struct vault_get *g)
 {
+	if (!take_parts(g)) {
+		g->result = ERR_NOMEM;
+		fail(g);
+		return;
+	}
 	g->busy    = true;
 	g->is_read = false;
 	if (g->is_announced) {
@@ -182,19 +214,17 @@ void vault_get_on_drained(struct vault_conn *c)
 
 void vault_get_begin(struct vault_conn *c, const struct vault_msg *msg)
 {
-	const struct limits *l = &c->vault->cloud->conf->limits;
-	struct vault_get    *g = malloc(sizeof(*g));
+	struct vault_get *g = calloc(1, sizeof(*g));
 
 	if (!g) {
 		vault_answer_err(c, ERR_NOMEM);
 		return;
 	}
-	memset(g, 0, offsetof(struct vault_get, parts)); /* those are written before they are read */
 	g->errand.vault = c->vault;
 	g->conn         = c;
 	g->is_drained   = true; /* nothing is waited for before the first helping */
 	g->version      = msg->which == 0 ? 0 : -1;
-	g->parts_max    = l->ws_control >= HELPING_PARTS * (int64_t)MESSAGE_BYTES + SPARE_BYTES ? HELPING_PARTS : 1;
+	g->parts_max    = helping(c, HELPING_MIN);
 	memcpy(g->player, c->digest, sizeof(g->player));
 	memcpy(g->campaign, msg->campaign, sizeof(g->campaign));
 	c->get = g;

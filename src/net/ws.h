@@ -88,6 +88,18 @@ bool ws_conn_is_exempt(const struct ws_conn *c);
 void ws_send(struct ws_conn *c, const void *data, size_t len);
 
 /*
+ * A large control message that is made where others can make it and is not copied. ws_buffer_take (loop thread) gives
+ * memory for a message of at most so many bytes, NULL when out of it; any thread may then fill ws_buffer_bytes.
+ * ws_send_buffer sends the first len of them and owns the buffer from then on; ws_buffer_free is for one that is not
+ * sent. Buffers must be gone before the server is.
+ */
+struct ws_buffer;
+struct ws_buffer *ws_buffer_take(struct ws_conn *c, size_t bytes);
+uint8_t          *ws_buffer_bytes(struct ws_buffer *b);
+void              ws_send_buffer(struct ws_conn *c, struct ws_buffer *b, size_t len);
+void              ws_buffer_free(struct ws_buffer *b);
+
+/*
  * Queues one datagram: head then body as one message. Messages of one tag can be dropped together. False when it was
  * dropped at once because the connection is closing or memory is short.
  */

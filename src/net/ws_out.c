@@ -2,6 +2,7 @@
 #include "net/ws_conn.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -85,6 +86,45 @@ void ws_send(struct ws_conn *c, const void *data, size_t len)
 	if (c->phase != WS_OPEN)
 		return;
 	if (put_control(c, WS_BINARY, data, len))
+		after_put(c);
+	else
+		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));
+}
+
+/* Its bytes lie in the block behind the room for the longest head. A frame of the server has no mask. */
+
+static struct ws_block *block_of(struct ws_buffer *b)
+{
+	return (struct ws_block *)(void *)b;
+}
+
+struct ws_buffer *ws_buffer_take(struct ws_conn *c, size_t bytes)
+{
+	return (struct ws_buffer *)(void *)ws_block_take(&c->ws->blocks, WS_FRAME_HEAD_BYTES_MAX + bytes);
+}
+
+uint8_t *ws_buffer_bytes(struct ws_buffer *b)
+{
+	return block_of(b)->data + WS_FRAME_HEAD_BYTES_MAX;
+}
+
+void ws_buffer_free(struct ws_buffer *b)
+{
+	free(b);
+}
+
+void ws_send_buffer(struct ws_conn *c, struct ws_buffer *b, size_t len)
+{
+	uint8_t          head[WS_FRAME_HEAD_BYTES_MAX];
+	uint32_t         head_len = (uint32_t)ws_frame_head(head, WS_BINARY, len);
+	uint32_t         begin    = WS_FRAME_HEAD_BYTES_MAX - head_len;
+	struct ws_block *block    = block_of(b);
+
+	assert(len > 0 && WS_FRAME_HEAD_BYTES_MAX + len <= block->cap);
+	memcpy(block->data + begin, head, head_len);
+	if (c->phase != WS_OPEN)
+		ws_block_free(&c->ws->blocks, block);
+	else if (ws_block_put(&c->queue, block, begin, WS_FRAME_HEAD_BYTES_MAX + (uint32_t)len))
 		after_put(c);
 	else
 		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));

@@ -4,8 +4,6 @@
  */
 #include "store/ask.h"
 
-#include "base/auto.h"
-
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #define TMP_RANDOM_BYTES 16
 
 _Static_assert(2 * TMP_RANDOM_BYTES < BLOB_TMP_NAME_BYTES, "the name fits");
-_Static_assert((int)HASH_SHA256_BYTES == (int)BLOB_HASH_BYTES, "blobs are named by their SHA-256");
+_Static_assert(sizeof(((struct blob_writer *)0)->sha256) == HASH_SHA256_BYTES, "blobs are named by their SHA-256");
 
 /* --- Writing --- */
 

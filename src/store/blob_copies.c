@@ -10,7 +10,6 @@
 
 #include <limits.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <string.h>
 
 static void close_dbp(sqlite3 **db)

@@ -7,7 +7,6 @@
 #include "base/hex.h"
 #include "base/metric.h"
 #include "base/text.h"
-#include "os/file.h"
 #include "os/log.h"
 
 #include <errno.h>
@@ -415,13 +414,16 @@ static enum err remove_helping(struct blobs *b, struct db *db)
 	return e;
 }
 
-void blobs_remove_garbage(struct blobs *b, struct db *db)
+bool blobs_remove_garbage(struct blobs *b, struct db *db)
 {
 	if (!b->garbage_due || !atomic_load(&b->holds) || db_has_failed(db))
-		return;
+		return false;
 	if (db_run(db, Q_BATCH_BEGIN) != ERR_OK)
-		return;
+		return false;
 	/* Files first: a note without a file is harmless, a file without a note or a row is not found until a start. */
-	if (remove_helping(b, db) != ERR_OK || db_commit(db) != ERR_OK)
+	if (remove_helping(b, db) != ERR_OK || db_commit(db) != ERR_OK) {
 		db_undo(db);
+		return false;
+	}
+	return b->garbage_due;
 }

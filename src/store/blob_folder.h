@@ -78,7 +78,10 @@ enum err blobs_before_commit(struct blobs *b, struct db *db);
 /* After a batch, whatever became of it: files that no row names because their job or the batch failed go again. */
 void blobs_after_batch(struct blobs *b, struct db *db);
 
-/* Removes a helping of garbage, in a transaction of its own. Only when nobody waits for the store. */
-void blobs_remove_garbage(struct blobs *b, struct db *db);
+/*
+ * Removes a helping of garbage, in a transaction of its own. Only when nobody waits for the store. Whether there may be
+ * more.
+ */
+bool blobs_remove_garbage(struct blobs *b, struct db *db);
 
 #endif

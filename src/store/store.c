@@ -41,6 +41,7 @@
 
 #define SPACE_EVERY_MS  5000
 #define UPKEEP_EVERY_MS 60000
+#define STOP_HELPINGS   50
 #define COPY_AFTER_MS   60000 /* after the start: first the players come back */
 
 struct paths {
@@ -644,11 +645,19 @@ enum err store_start(struct store *s)
 	return e;
 }
 
+/* What is left over goes now; the next start could not be sure of it. Not without end: somebody waits for the stop. */
+static void remove_last_garbage(struct store *s)
+{
+	for (int helping = 0; helping < STOP_HELPINGS && blobs_remove_garbage(s->blobs, s->db); helping++)
+		;
+}
+
 void store_stop(struct store *s)
 {
 	blob_check_stop(s->check);
 	jobs_stop(s->jobs);
 	blob_check_free(TAKE(s->check));
+	remove_last_garbage(s);
 	/* First our readers, then the log: with a reader, folding it would have to wait. */
 	copier_free(TAKE(s->copier));
 	readers_free(TAKE(s->readers));

@@ -109,6 +109,14 @@ Test(both_ways, always_agree_about_what_is_stored)
 			cr_assert_eq(vault_client_put(by_owner ? owner : member, CAMPAIGN, &cps[n]), 0);
 		expect_both(n + 1, &cps[n], n ? &cps[n - 1] : NULL);
 	}
+	/* Whichever way they came, cloud.keep of them stay. */
+	ANSWER one = rest_get(s, "A", BELOW);
+	for (unsigned i = 0; i < 5; i++) {
+		char way[40];
+
+		snprintf(way, sizeof(way), "checkpoints.%u.version", i);
+		cr_expect_eq(rest_int(&one, way), ROUNDS - i);
+	}
 	for (unsigned n = 0; n < ROUNDS; n++)
 		checkpoint_free(&cps[n]);
 }

@@ -337,3 +337,60 @@ Test(rest_refuse, a_code_is_only_for_who_has_one)
 
 	rest_expect(&none, 404, "not_found");
 }
+
+Test(rest_refuse, a_disk_that_is_nearly_full_takes_nothing_and_gives_all)
+{
+	ANSWER before = rest_put(s, "A", CAMPAIGN, "", META, "bytes", 5);
+
+	rest_expect(&before, 201, NULL);
+	server_set(s, "limits.store_free_floor=17592186044416");
+	server_restart(s);
+	ANSWER put = rest_put(s, "A", CAMPAIGN, "", META, "more", 4);
+	rest_expect(&put, 507, "no_space");
+	ANSWER get = rest_get(s, "A", BELOW "/checkpoint");
+	cr_expect_str_eq(get.body, "bytes");
+	ANSWER member = rest_ask(s, "A", "PUT", BELOW "/members/0011223344556677", "", NULL, 0);
+	rest_expect(&member, 204, NULL);
+	ANSWER deleted = rest_ask(s, "A", "DELETE", BELOW, "", NULL, 0);
+	rest_expect(&deleted, 204, NULL);
+}
+
+/* As a proxy on this machine passes it on: what comes from one address counts together. */
+Test(rest_refuse, an_address_has_only_so_many_new_players)
+{
+	static const char here[]  = META "X-Forwarded-For: 203.0.113.9\r\n",
+			  there[] = META "X-Forwarded-For: 203.0.113.10\r\n";
+
+	server_set(s, "limits.tunnel_new_per_address=2");
+	server_restart(s);
+	ANSWER one   = rest_put(s, "A", "00000000000000a1", "", here, "x", 1);
+	ANSWER two   = rest_put(s, "B", "00000000000000a2", "", here, "x", 1);
+	ANSWER three = rest_put(s, "C", "00000000000000a3", "", here, "x", 1);
+	ANSWER other = rest_put(s, "C", "00000000000000a3", "", there, "x", 1);
+	rest_expect(&one, 201, NULL);
+	rest_expect(&two, 201, NULL);
+	rest_expect(&three, 429, "no_room");
+	rest_expect(&other, 201, NULL);
+}
+
+Test(rest_refuse, an_address_has_only_so_many_transfers)
+{
+	char   head[800];
+	int    fds[4];
+	size_t len = rest_head(head, sizeof(head), "A", "PUT", BELOW "/checkpoint",
+	                       META "X-Forwarded-For: 203.0.113.9\r\nContent-Length: 100\r\n");
+
+	server_set(s, "limits.cloud_interval_ms=0");
+	server_restart(s);
+	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+		fds[i] = dial_tcp(s->http_port, 0);
+		cr_assert(dial_send(fds[i], head, len, DIAL_PATIENCE_MS));
+		server_await_metric(s, "coopd_http_transfers", "", (double)i + 1, DIAL_PATIENCE_MS);
+	}
+	ANSWER fifth = rest_put(s, "A", CAMPAIGN, "", META "X-Forwarded-For: 203.0.113.9\r\n", "x", 1);
+	rest_expect(&fifth, 429, "rate");
+	ANSWER other = rest_put(s, "B", "00000000000000bb", "", META "X-Forwarded-For: 203.0.113.10\r\n", "x", 1);
+	rest_expect(&other, 201, NULL);
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		close(fds[i]);
+}

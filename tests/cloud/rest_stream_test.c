@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,45 @@ Test(rest_stream, a_broken_upload_leaves_nothing)
 	cr_expect_eq(left, 0, "a temporary file is left");
 	ANSWER list = rest_get(s, "A", "/v1/campaigns");
 	cr_expect_eq(rest_count(&list, "campaigns"), 0);
+}
+
+/* --- Use --- */
+
+/* The days between the moments at which the campaign was stored and last used; the server has stopped. */
+static int64_t days_of_use(void)
+{
+	static const char sql[] = "SELECT (used_ms - stored_ms) / 86400000 FROM campaigns";
+	char              path[200];
+	sqlite3          *db;
+	sqlite3_stmt     *q;
+
+	snprintf(path, sizeof(path), "%s/coop.db", s->data);
+	cr_assert_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &q, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+	cr_assert_eq(sqlite3_step(q), SQLITE_ROW);
+	int64_t days = sqlite3_column_int64(q, 0);
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	return days;
+}
+
+Test(rest_stream, a_finished_download_counts_as_use)
+{
+	s          = server_start(no_interval);
+	ANSWER put = rest_put(s, "A", CAMPAIGN, "", META, "bytes", 5);
+	rest_expect(&put, 201, NULL);
+	server_advance(s, (int64_t)3 * 86400000);
+	ANSWER part = rest_ask(s, "A", "GET", BELOW "/checkpoint", "Range: bytes=0-1\r\n", NULL, 0);
+	ANSWER head = rest_ask(s, "A", "HEAD", BELOW "/checkpoint", "", NULL, 0);
+	cr_expect_eq(part.status, 206);
+	cr_expect_eq(head.status, 200);
+	server_stop(s);
+	cr_expect_eq(days_of_use(), 0, "neither a part nor a look");
+	server_restart(s);
+	ANSWER get = rest_get(s, "A", BELOW "/checkpoint");
+	cr_expect_eq(get.status, 200);
+	server_stop(s);
+	cr_expect_eq(days_of_use(), 3);
 }
 
 /* --- Damage --- */

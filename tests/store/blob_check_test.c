@@ -3,7 +3,6 @@
  */
 #include "store/blob_check.h"
 
-#include "base/auto.h"
 #include "base/hex.h"
 #include "base/metric.h"
 #include "base/text.h"
@@ -18,6 +17,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -213,8 +213,10 @@ static enum err forget_and_take(struct db *db, void *arg)
 	blob_unname(db, r->n);
 	enum err e = blob_let_go(db, blob_hash(r->n));
 	r->there   = blob_is_there(r->n);
+	cr_expect_eq(data_ask(db, "SELECT count(*) FROM blob_garbage"), 1);
 	if (e == ERR_OK)
 		e = blob_take(db, &r->writer);
+	cr_expect_eq(data_ask(db, "SELECT count(*) FROM blob_garbage"), 0);
 	if (e == ERR_OK)
 		blob_name(db, r->n);
 	return e;
@@ -281,6 +283,22 @@ Test(blob, more_than_a_helping_goes_in_several)
 		cr_expect(blob_await(n, false), "%d", n);
 	store_stop(s);
 	cr_expect_eq(metric_get(M_BLOBS_REMOVED), count);
+}
+
+Test(blob, a_stop_does_not_leave_garbage_lying_about)
+{
+	struct store *s     = data_start_store();
+	int           count = 50;
+
+	for (int n = 0; n < count; n++)
+		cr_assert_eq(blob_store(s, n), ERR_OK);
+	cr_assert_eq(blob_in_job(s, forget_many, &count), ERR_OK);
+	store_stop(s);
+	for (int n = 0; n < count; n++)
+		cr_expect_not(blob_is_there(n), "%d", n);
+	s = data_open_store();
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 0);
+	store_stop(s);
 }
 
 static enum err take_and_fail(struct db *db, void *arg)

@@ -5,12 +5,10 @@
 
 #include "base/auto.h"
 #include "base/metric.h"
-#include "store/thin_state.h"
 #include "support/data_folder.h"
 #include "support/depot.h"
 
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { ANNA, BEN, CARL, DORA }; /* players */

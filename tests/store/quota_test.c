@@ -202,6 +202,38 @@ Test(quota, a_member_cannot_fill_the_owners_quota)
 	depot_close(&d);
 }
 
+/* What a member stored today goes before the last of an earlier day, and of the same kind the oldest. */
+Test(quota, the_newest_of_a_day_is_shed_last)
+{
+	static const int64_t order[] = { 4, 5, 1 };
+	struct depot         d;
+
+	depot_open(&d);
+	know(&d);
+	cr_assert_eq(depot_put_naming(&d, ANNA, 1, ben_only), ERR_OK);
+	depot_pass(&d, DEPOT_DAY);
+	for (int i = 2; i <= 3; i++)
+		cr_assert_eq(depot_put(&d, ANNA, 1, 1000), ERR_OK);
+	for (int i = 4; i <= 7; i++)
+		cr_assert_eq(depot_put(&d, BEN, 1, 1000), ERR_OK);
+	d.limits->cloud_checkpoint = 1;
+	for (int i = 0; i < 3; i++) {
+		d.limits->cloud_total = 1 + figures(&d, ANNA).bytes - 1000;
+		depot_sweep(&d);
+		for (int64_t version = 1; version <= 7; version++) {
+			struct checkpoint_row row;
+			bool                  gone = false;
+
+			for (int n = 0; n <= i; n++)
+				gone = gone || order[n] == version;
+			cr_expect_eq(campaign_pick(&row, d.db, depot_campaign(1), depot_player(ANNA), version, false),
+			             gone ? ERR_NOT_FOUND : ERR_OK, "%d after %d", (int)version, i);
+		}
+	}
+	cr_expect_eq(depot_ask(&d, "SELECT spare FROM cloud_totals"), 0);
+	depot_close(&d);
+}
+
 Test(quota, the_sweep_keeps_room_for_the_largest)
 {
 	struct depot d;

@@ -8,10 +8,8 @@
 #include "support/data_folder.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 

@@ -17,7 +17,7 @@ void depot_open(struct depot *d)
 	struct conf  *conf = data_conf();
 	struct upkeep today;
 
-	*d = (struct depot){ .limits = &conf->limits, .keep = 5, .wall_ms = NOON, .mono_ms = 1000 };
+	*d       = (struct depot){ .limits = &conf->limits, .keep = 5, .wall_ms = NOON, .mono_ms = 1000 };
 	d->store = data_open_store();
 	d->db    = store_db(d->store);
 	uptime_init(db_uptime(d->db));

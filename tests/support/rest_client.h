@@ -41,7 +41,7 @@ char *rest_container(size_t *out_len, const char *campaign, const char *lines, s
 /* So many bytes that depend on seed; for free(). */
 char *rest_bytes(size_t len, unsigned seed);
 
-/* The test continues, and fails, unless the status is this one and, for an error, its code. */
+/* The test continues, and fails, unless the status is this one and, for an error, its code, and no file is named. */
 #define rest_expect(r, status, code) rest_expect_at(__FILE__, __LINE__, r, status, code)
 void rest_expect_at(const char *file, int line, const struct http_result *r, int status, const char *code);
 
