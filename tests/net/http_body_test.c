@@ -461,7 +461,7 @@ Test(http_body, when_data_fails_the_rest_is_dropped_and_the_error_answered)
 	cr_expect_eq(told.aborts_heard, 2);
 	cr_expect_eq(told.why, ERR_CONTENT);
 	cr_expect_eq(told.ends, 0);
-	cr_expect_lt(told.bytes, 100000, "no data after the failure");
+	cr_expect_lt(told.bytes, 300000, "no data after the failure, but for what was read with it");
 }
 
 /* Sends a body whose first byte is refused; 0: the connection went without an answer. */
