@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #define STACK_BYTES      (256 * 1024)
+#define MEMORY_BYTES     (128 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
 #define LINGER_WAIT_MS   2000
@@ -103,9 +104,9 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 	struct http_server  *s  = arg;
 	struct http_request *rq = request_of(mhd);
 
-	(void)uri;
 	if (rq) {
-		rq->began_ms = clock_mono_ms();
+		rq->began_ms   = clock_mono_ms();
+		rq->line_bytes = strlen(uri);
 		http_table_hear(&s->table, &rq->slot);
 	}
 	return NULL;
@@ -234,7 +235,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
 	                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
-	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head,
+	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head + MEMORY_BYTES,
 	                        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
 	                        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
 	                        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_UNESCAPE_CALLBACK,

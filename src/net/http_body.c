@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define DROP_BYTES_MAX ((size_t)1024 * 1024)
+#define DROP_BYTES_MAX ((size_t)16 * 1024 * 1024) /* a whole checkpoint: a full disk must be told, not guessed */
 
 static void give_transfer(struct http_request *rq)
 {

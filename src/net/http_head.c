@@ -40,6 +40,7 @@ static void add_forwarded(struct http_head *h, const char *value)
 
 void http_head_add(struct http_head *h, const char *name, const char *value)
 {
+	h->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
 	if (!is_token(name)) {
 		h->has_bad_name = true;
 	} else if (text_same_nocase(name, "Content-Length")) {

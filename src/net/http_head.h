@@ -18,6 +18,7 @@
 struct http_head {
 	const char *forwarded_name; /* the one field in which a proxy names the client */
 	unsigned    lengths, hosts, authorizations, codings;
+	size_t      bytes;                            /* of all lines */
 	int64_t     length;                           /* of the body; -1: chunked, or no number */
 	bool        has_bad_name;                     /* a field name that is no token */
 	bool        has_bad_length;                   /* a length that is no number */

@@ -137,6 +137,8 @@ static enum err check_head(const struct http_request *rq, const struct http_head
 	bool     takes_chunks = found == ERR_OK && rq->route->body && strcmp(version, "HTTP/1.1") == 0;
 	enum err e            = http_head_check(head, rq->method, takes_chunks);
 
+	if (head->bytes + rq->line_bytes > (size_t)rq->server->conf->limits.http_head)
+		return ERR_HEAD_TOO_BIG;
 	if (e != ERR_OK)
 		return e;
 	return http_path_is_plain(rq->path) ? ERR_OK : ERR_NOT_FOUND;

@@ -59,6 +59,7 @@ static enum err fail_io(struct blob_writer *w, const char *what)
 
 	if (tmp_path(path, w) != ERR_OK)
 		path[0] = '\0';
+	blobs_set_failing(store_blobs(w->store), true);
 	return fail(w, blobs_io_error(what, path, why));
 }
 
@@ -114,6 +115,7 @@ enum err blob_writer_finish(struct blob_writer *w)
 	/* Never tried again: the kernel may say yes the second time although the bytes are lost. */
 	if (fdatasync(w->fd) != 0)
 		return fail_io(w, "sync");
+	blobs_set_failing(store_blobs(w->store), false);
 	close_file(w);
 	hash_stream_end(w->sha256, w->hash);
 	hash_stream_free(w->hash);

@@ -45,6 +45,7 @@ struct blobs {
 	bool          garbage_due;
 	uint8_t       garbage_after[BLOB_HASH_BYTES]; /* where the look for garbage goes on */
 
+	atomic_bool     failing;
 	_Atomic int64_t day;
 	uint8_t (*held)[BLOB_HASH_BYTES]; /* not touched once holds is set */
 	size_t      held_count;
@@ -130,6 +131,16 @@ enum err blobs_io_error(const char *what, const char *path, int why)
 	log_error("store", 0, "blob-fails", "what=%s path=%s why=\"%s\" note=\"%s\"", what, path, strerror(why),
 	          full ? "make room where the data folder is" : "check the disk and the rights of the data folder");
 	return full ? ERR_SPACE : ERR_IO;
+}
+
+void blobs_set_failing(struct blobs *b, bool failing)
+{
+	atomic_store(&b->failing, failing);
+}
+
+bool blobs_are_failing(const struct blobs *b)
+{
+	return atomic_load(&b->failing);
 }
 
 bool blobs_note_report(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64_t mono_ms)

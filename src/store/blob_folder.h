@@ -45,6 +45,10 @@ bool blobs_are_known(const struct blobs *b);
 /* ERR_SPACE when the disk is full, else ERR_IO, logged. */
 enum err blobs_io_error(const char *what, const char *path, int why);
 
+/* Whether the last blob that was written could not be, so that nobody can store; any thread. */
+void blobs_set_failing(struct blobs *b, bool failing);
+bool blobs_are_failing(const struct blobs *b);
+
 /* Whether blob_report_damaged is to say it: not when it did so within the hour. */
 bool blobs_note_report(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64_t mono_ms);
 

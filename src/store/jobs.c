@@ -357,7 +357,10 @@ static void run_batch(struct jobs *j)
 	if (begun)
 		e = commit_jobs(j, &ran);
 	/* Before the answers: whoever is refused and asks why is to see it. */
-	atomic_store(&j->batch_lost, e != ERR_OK);
+	if (e != ERR_OK)
+		atomic_store(&j->batch_lost, true);
+	else if (ran.count > 0) /* a batch of eager jobs alone has written nothing, and proves nothing */
+		atomic_store(&j->batch_lost, false);
 	if (!begun)
 		refuse_jobs(j, e);
 	if (e != ERR_OK)

@@ -462,7 +462,7 @@ enum err store_submit(struct store *s, struct job *job)
 
 enum store_health store_health(const struct store *s)
 {
-	return jobs_health(s->jobs);
+	return s->blobs && blobs_are_failing(s->blobs) ? STORE_FAILING : jobs_health(s->jobs);
 }
 
 const char *store_health_text(enum store_health h)

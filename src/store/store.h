@@ -50,8 +50,8 @@ struct job {
 	 * Promises nothing durable: its result goes out as soon as it ran, before the commit, and like a lazy job it does
 	 * not ask for a commit of its own; but it begins a batch at once.
 	 */
-	bool                   eager;
-	enum err               result; /* set by the store before deliver: what done is to be called with */
+	bool     eager;
+	enum err result; /* set by the store before deliver: what done is to be called with */
 	enum err (*run)(struct job *job, struct db *db);
 	void (*done)(struct job *job, enum err result); /* owns the job; must not be NULL */
 };
@@ -85,7 +85,7 @@ enum err store_submit(struct store *s, struct job *job);
 
 /*
  * Any thread; never waits. SLOW: a batch takes over 2 s, or a queue is over half full. FAILING: after a failed sync, and
- * also while the last batch could not be kept (the disk is full), until one can.
+ * also while the last batch, or the last blob, could not be kept (the disk is full or read-only), until one can.
  */
 enum store_health { STORE_OK, STORE_SLOW, STORE_FAILING };
 enum store_health store_health(const struct store *s);

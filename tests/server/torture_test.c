@@ -53,11 +53,11 @@ struct shelf {
 
 /* One upload that is to die, again and again, from the same beginning. */
 struct series {
-	enum transfer_way way;
-	enum kind         kind;
-	bool              after;
-	const char       *campaign;
-	struct save upload;
+	enum transfer_way     way;
+	enum kind             kind;
+	bool                  after;
+	const char           *campaign;
+	struct transfer_bytes upload;
 	struct server *template; /* stopped; its data folder is the beginning */
 	struct shelf before, done;
 	int64_t      calls; /* of one upload */
@@ -70,34 +70,34 @@ struct victim {
 
 /* --- Checkpoints of the campaign --- */
 
-static struct save numbered(const char *campaign, unsigned number)
+static struct transfer_bytes numbered(const char *campaign, unsigned number)
 {
-	return save_make(campaign, number, SAVE_BYTES + 1000 * (size_t)number);
+	return transfer_make(campaign, number, SAVE_BYTES + 1000 * (size_t)number);
 }
 
-static void expect_stored(struct server *s, enum transfer_way way, const struct save *c)
+static void expect_stored(struct server *s, enum transfer_way way, const struct transfer_bytes *c)
 {
-	struct transfer_end end = store_checkpoint(s, way, OWNER, c);
+	struct transfer_end end = transfer_put(s, way, OWNER, c);
 
 	cr_assert_eq(end.what, TRANSFER_DONE, "refused: fault %d, status %d %s", end.fault, end.status, end.code);
 }
 
 static void store_number(struct server *s, enum transfer_way way, const char *campaign, unsigned number)
 {
-	struct save c = numbered(campaign, number);
+	struct transfer_bytes c = numbered(campaign, number);
 
 	expect_stored(s, way, &c);
-	save_free(&c);
+	transfer_unmake(&c);
 }
 
 /* Whose bytes these are; ends the test when they are nobody's. */
 static unsigned number_of(const char *campaign, int version, const uint8_t *bytes, size_t len)
 {
 	for (unsigned number = 1; number <= BEFORE + 2; number++) {
-		struct save c    = numbered(campaign, number);
-		bool              same = c.len == len && memcmp(c.bytes, bytes, len) == 0;
+		struct transfer_bytes c    = numbered(campaign, number);
+		bool                  same = c.len == len && memcmp(c.bytes, bytes, len) == 0;
 
-		save_free(&c);
+		transfer_unmake(&c);
 		if (same)
 			return number;
 	}
@@ -111,7 +111,7 @@ static struct shelf look_at_shelf(struct server *s, const char *campaign)
 
 	for (int version = 1; version <= BEFORE + 2; version++) {
 		size_t   len;
-		uint8_t *bytes = load_checkpoint(&len, s, OWNER, campaign, version);
+		uint8_t *bytes = transfer_get(&len, s, OWNER, campaign, version);
 
 		if (bytes)
 			shelf.number[version - 1] = number_of(campaign, version, bytes, len);
@@ -267,7 +267,7 @@ static void check_next_upload(struct server *s, const struct series *x)
 	size_t len;
 
 	store_number(s, x->way, x->campaign, BEFORE + 2);
-	uint8_t *bytes = load_over_ws(&len, s, OWNER, x->campaign);
+	uint8_t *bytes = transfer_get_ws(&len, s, OWNER, x->campaign);
 
 	cr_assert_not_null(bytes, "the checkpoint after the death is gone");
 	cr_assert_eq(number_of(x->campaign, 0, bytes, len), BEFORE + 2);
@@ -337,7 +337,7 @@ static void begin_series(struct series *x)
 
 static void end_series(struct series *x)
 {
-	save_free(&x->upload);
+	transfer_unmake(&x->upload);
 	server_finish(x->template);
 }
 

@@ -31,12 +31,12 @@ static void write_u32(uint8_t *out, uint32_t v)
 		out[i] = (uint8_t)(v >> 8 * i);
 }
 
-struct save save_make(const char *campaign, unsigned number, size_t bytes)
+struct transfer_bytes transfer_make(const char *campaign, unsigned number, size_t bytes)
 {
-	struct save c = { .campaign = campaign };
-	uint8_t           id[ID_BYTES];
-	char              hex[2 * ID_BYTES + 1], text[400];
-	uint32_t          noise = number * 2654435761U + 1;
+	struct transfer_bytes c = { .campaign = campaign };
+	uint8_t               id[ID_BYTES];
+	char                  hex[2 * ID_BYTES + 1], text[400];
+	uint32_t              noise = number * 2654435761U + 1;
 
 	token_of(id, campaign);
 	hex_of(hex, id, sizeof(id));
@@ -60,10 +60,10 @@ struct save save_make(const char *campaign, unsigned number, size_t bytes)
 	return c;
 }
 
-void save_free(struct save *c)
+void transfer_unmake(struct transfer_bytes *c)
 {
 	free(c->bytes);
-	*c = (struct save){ 0 };
+	*c = (struct transfer_bytes){ 0 };
 }
 
 /* --- WebSocket --- */
@@ -96,7 +96,7 @@ static struct transfer_end take_answer(struct ws_client *c, int expected)
 	return (struct transfer_end){ .what = TRANSFER_DONE };
 }
 
-static void send_parts(struct ws_client *c, const struct save *cp)
+static void send_parts(struct ws_client *c, const struct transfer_bytes *cp)
 {
 	static uint8_t part[1 + PART_BYTES] = { PART };
 	const uint8_t  end                  = END;
@@ -111,7 +111,7 @@ static void send_parts(struct ws_client *c, const struct save *cp)
 	ws_client_send_bytes(c, &end, 1);
 }
 
-static struct transfer_end store_over_ws(struct ws_client *c, const struct save *cp)
+static struct transfer_end store_over_ws(struct ws_client *c, const struct transfer_bytes *cp)
 {
 	uint8_t m[1 + ID_BYTES + 4] = { PUT };
 
@@ -141,7 +141,7 @@ static void take_parts(uint8_t *bytes, size_t len, struct ws_client *c)
 	          len);
 }
 
-uint8_t *load_over_ws(size_t *len, const struct server *s, const char *key, const char *campaign)
+uint8_t *transfer_get_ws(size_t *len, const struct server *s, const char *key, const char *campaign)
 {
 	struct ws_client *c               = open_vault(s->tunnel_port, key);
 	uint8_t           m[2 + ID_BYTES] = { GET };
@@ -196,7 +196,7 @@ static void take_code(char out[32], const char *body)
 }
 
 /* A server that dies between the head and the end of the body leaves a broken connection, which is no answer. */
-static struct transfer_end store_over_rest(int fd, const char *key, const struct save *cp)
+static struct transfer_end store_over_rest(int fd, const char *key, const struct transfer_bytes *cp)
 {
 	char                head[HEAD_BYTES], answer[4096];
 	size_t              len = write_head(head, "PUT", key, cp->campaign, "", cp->len), got = 0;
@@ -217,7 +217,7 @@ static struct transfer_end store_over_rest(int fd, const char *key, const struct
 	return end;
 }
 
-uint8_t *load_checkpoint(size_t *len, const struct server *s, const char *key, const char *campaign, int version)
+uint8_t *transfer_get(size_t *len, const struct server *s, const char *key, const char *campaign, int version)
 {
 	char head[HEAD_BYTES], query[32] = "";
 
@@ -249,7 +249,7 @@ void transfer_open(struct transfer *t, const struct server *s, enum transfer_way
 	cr_assert_geq(t->fd, 0, "nobody listens on 127.0.0.1:%d", s->http_port);
 }
 
-struct transfer_end transfer_store(struct transfer *t, const struct save *c)
+struct transfer_end transfer_store(struct transfer *t, const struct transfer_bytes *c)
 {
 	struct transfer_end end = t->way == TRANSFER_WS ? store_over_ws(t->ws, c) : store_over_rest(t->fd, t->key, c);
 
@@ -259,8 +259,8 @@ struct transfer_end transfer_store(struct transfer *t, const struct save *c)
 	return end;
 }
 
-struct transfer_end store_checkpoint(const struct server *s, enum transfer_way way, const char *key,
-                                     const struct save *c)
+struct transfer_end transfer_put(const struct server *s, enum transfer_way way, const char *key,
+                                 const struct transfer_bytes *c)
 {
 	struct transfer t;
 

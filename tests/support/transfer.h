@@ -3,7 +3,7 @@
  *
  *	struct transfer      t;
  *	struct transfer_end  end;
- *	struct save    c = save_make("A's war", 7, 100000);
+ *	struct transfer_bytes    c = transfer_make("A's war", 7, 100000);
  *
  *	transfer_open(&t, s, TRANSFER_WS, "A");
  *	end = transfer_store(&t, &c);
@@ -24,15 +24,15 @@
 #include <stdint.h>
 
 /* A container of tunnel's section 9.4. Number and size decide all of its bytes. */
-struct save {
+struct transfer_bytes {
 	const char *campaign;
-	uint8_t    *bytes; /* save_free */
+	uint8_t    *bytes; /* transfer_unmake */
 	size_t      len;
 };
 
 /* bytes: of the savegame; the container is some hundred longer. */
-struct save save_make(const char *campaign, unsigned number, size_t bytes);
-void              save_free(struct save *c);
+struct transfer_bytes transfer_make(const char *campaign, unsigned number, size_t bytes);
+void                  transfer_unmake(struct transfer_bytes *c);
 
 enum transfer_way { TRANSFER_WS, TRANSFER_REST };
 
@@ -60,16 +60,16 @@ struct transfer_end {
 };
 
 /* Stores it and ends the connection. */
-struct transfer_end transfer_store(struct transfer *t, const struct save *c);
+struct transfer_end transfer_store(struct transfer *t, const struct transfer_bytes *c);
 
 /* Both in one. */
-struct transfer_end store_checkpoint(const struct server *s, enum transfer_way way, const char *key,
-                                     const struct save *c);
+struct transfer_end transfer_put(const struct server *s, enum transfer_way way, const char *key,
+                                 const struct transfer_bytes *c);
 
 /* A version over REST, 0: the newest. NULL when there is none (404); for free(). Anything but 200 and 404 ends the test. */
-uint8_t *load_checkpoint(size_t *len, const struct server *s, const char *key, const char *campaign, int version);
+uint8_t *transfer_get(size_t *len, const struct server *s, const char *key, const char *campaign, int version);
 
 /* The newest over WebSocket; NULL for FAULT 10. */
-uint8_t *load_over_ws(size_t *len, const struct server *s, const char *key, const char *campaign);
+uint8_t *transfer_get_ws(size_t *len, const struct server *s, const char *key, const char *campaign);
 
 #endif
