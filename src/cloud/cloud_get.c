@@ -131,7 +131,9 @@ static enum err pick_row(struct checkpoint_row *row, struct store *s, const stru
 
 	if (e != ERR_OK)
 		return e;
-	e = campaign_pick(row, db, pick->campaign, pick->player, pick->version, pick->containers_only);
+	e = player_check(db, pick->player);
+	if (e == ERR_OK)
+		e = campaign_pick(row, db, pick->campaign, pick->player, pick->version, pick->containers_only);
 	readers_give(s, db);
 	return e;
 }

@@ -21,7 +21,7 @@ void                   cloud_verified_free(struct cloud_verified *v);
  * ERR_STORE; ERR_DAMAGED: the file is missing or of a wrong size, which was reported.
  */
 struct cloud_pick {
-	const uint8_t *campaign, *player; /* CAMPAIGN_ID_BYTES, PLAYER_ID_BYTES */
+	const uint8_t *campaign, *player; /* CAMPAIGN_ID_BYTES, PLAYER_DIGEST_BYTES */
 	int64_t        version;
 	bool           containers_only;
 };

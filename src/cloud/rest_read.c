@@ -62,7 +62,9 @@ enum err rest_list(struct http_answer *a, struct http_request *rq, void *part)
 		e = readers_take(&db, c->store);
 	if (e != ERR_OK)
 		return rest_error(a, rq, e);
-	e = read_list(j, db, digest, &c->conf->limits);
+	e = player_check(db, digest);
+	if (e == ERR_OK)
+		e = read_list(j, db, digest, &c->conf->limits);
 	readers_give(c->store, db);
 	return e == ERR_OK ? rest_answer(a, 200, j) : rest_error(a, rq, e);
 }
@@ -87,8 +89,11 @@ static enum err add_checkpoint(const struct checkpoint_row *row, void *arg)
 static enum err read_campaign(struct json *out, struct db *db, const struct rest_who *who)
 {
 	struct campaign_row row;
-	enum err            e = campaign_find(&row, db, who->campaign, who->digest);
+	enum err            e = player_check(db, who->digest);
 	struct json        *members, *checkpoints;
+
+	if (e == ERR_OK)
+		e = campaign_find(&row, db, who->campaign, who->digest);
 
 	if (e != ERR_OK)
 		return e;

@@ -22,7 +22,10 @@ struct change {
 static enum err run_restore(struct job *job, struct db *db)
 {
 	struct change *c = CONTAINER(job, struct change, job);
+	enum err       e = player_check(db, c->who.digest);
 
+	if (e != ERR_OK)
+		return e;
 	return campaign_restore(&c->row, db, c->who.campaign, c->who.digest, c->version, c->wall_ms, c->keep,
 	                        c->limits);
 }
@@ -30,21 +33,30 @@ static enum err run_restore(struct job *job, struct db *db)
 static enum err run_add(struct job *job, struct db *db)
 {
 	struct change *c = CONTAINER(job, struct change, job);
+	enum err       e = player_check(db, c->who.digest);
 
+	if (e != ERR_OK)
+		return e;
 	return campaign_member_add(db, c->who.campaign, c->who.digest, c->member, c->limits);
 }
 
 static enum err run_remove(struct job *job, struct db *db)
 {
 	struct change *c = CONTAINER(job, struct change, job);
+	enum err       e = player_check(db, c->who.digest);
 
+	if (e != ERR_OK)
+		return e;
 	return campaign_member_remove(db, c->who.campaign, c->who.digest, c->member);
 }
 
 static enum err run_forget(struct job *job, struct db *db)
 {
 	struct change *c = CONTAINER(job, struct change, job);
+	enum err       e = player_check(db, c->who.digest);
 
+	if (e != ERR_OK)
+		return e;
 	return campaign_forget(db, c->who.campaign, c->who.digest, c->wall_ms);
 }
 

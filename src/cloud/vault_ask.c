@@ -12,7 +12,8 @@
 struct vault_ask {
 	struct errand      errand;
 	struct vault_conn *conn; /* NULL: it is gone */
-	uint8_t            player[PLAYER_ID_BYTES], campaign[CAMPAIGN_ID_BYTES];
+	uint8_t            player[PLAYER_DIGEST_BYTES]; /* its first PLAYER_ID_BYTES are the id */
+	uint8_t            campaign[CAMPAIGN_ID_BYTES];
 	int64_t            wall_ms;
 	enum err           result;
 	struct listing    *listing;
@@ -84,7 +85,9 @@ static void run_list(struct errand *e)
 	a->result = readers_take(&db, cloud->store);
 	if (a->result != ERR_OK)
 		return;
-	a->result = campaign_each(db, a->player, true, &cloud->conf->limits, list_row, a->listing);
+	a->result = player_check(db, a->player);
+	if (a->result == ERR_OK)
+		a->result = campaign_each(db, a->player, true, &cloud->conf->limits, list_row, a->listing);
 	readers_give(cloud->store, db);
 	if (a->listing->is_cut) /* that is what ended it */
 		a->result = ERR_OK;
@@ -126,7 +129,8 @@ static enum err run_forget(struct job *job, struct db *db)
 {
 	struct vault_ask *a = CONTAINER(job, struct vault_ask, errand.job);
 
-	return campaign_forget(db, a->campaign, a->player, a->wall_ms);
+	enum err e = player_check(db, a->player);
+	return e == ERR_OK ? campaign_forget(db, a->campaign, a->player, a->wall_ms) : e;
 }
 
 static void on_forgotten(struct errand *e, enum err result)

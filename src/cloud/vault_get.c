@@ -24,7 +24,7 @@ struct vault_get {
 	bool                  busy; /* the errand is under way */
 	bool                  is_read, is_drained, is_announced;
 	enum err              result;
-	uint8_t               player[PLAYER_ID_BYTES], campaign[CAMPAIGN_ID_BYTES];
+	uint8_t               player[PLAYER_DIGEST_BYTES], campaign[CAMPAIGN_ID_BYTES];
 	int64_t               version;
 	struct cloud_get     *file; /* NULL: not open yet */
 	struct checkpoint_row row;

@@ -87,6 +87,16 @@ enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYE
 	return ERR_OK;
 }
 
+enum err player_check(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES])
+{
+	int64_t  made_ms;
+	enum err e = player_find(&made_ms, db, digest);
+
+	if (e == ERR_NOT_FOUND)
+		return ERR_OK;
+	return e == ERR_NOT_ALLOWED ? ERR_NOT_FOUND : e;
+}
+
 enum err player_touch(struct db *db, const struct player_row *row)
 {
 	AUTO_QUERY q = db_query(db, Q_CODE_TOUCH);

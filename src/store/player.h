@@ -43,6 +43,12 @@ enum err player_add_without_code(struct db *db, const uint8_t digest[PLAYER_DIGE
 enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
 
 /*
+ * Whether this key may speak for its id: ERR_OK also for one who is not known yet; ERR_NOT_FOUND when the id is another
+ * key's, to whom nothing is told. Only reads. Before any function that takes an id alone for who asks.
+ */
+enum err player_check(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
+
+/*
  * The code was used just now: sets used_ms and joined (which never goes back), lifts a mark. Adds player and code if
  * they are missing; ERR_EXISTS when the code is another player's, or the player has another code.
  */

@@ -8,6 +8,7 @@
 #include "support/vault_client.h"
 
 #include <criterion/criterion.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,5 +215,58 @@ Test(both_ways, share_the_interval_and_the_quota)
 	ANSWER eleventh = rest_put(s, "A", "00000000000000bb", "", "Coop-Meta: {}\r\n", "x", 1);
 	rest_expect(&eleventh, 507, "campaigns");
 	cr_expect_eq(vault_client_begin(owner, "00000000000000bb", 100), FAULT_NO_ROOM);
+	checkpoint_free(&cp);
+}
+
+static void change_database(const char *sql)
+{
+	char     path[SERVER_PATH_BYTES + 16];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/coop.db", s->data);
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	cr_expect_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+/* As if the campaigns were those of another key that has the same id: 8 of its 32 bytes of digest. */
+Test(both_ways, know_a_player_by_the_whole_digest)
+{
+	struct checkpoint cp;
+	char              path[100];
+
+	make(&cp, 1);
+	put_over_rest("A", &cp);
+	server_stop(s);
+	ws_client_free(owner);
+	ws_client_free(member);
+	change_database("UPDATE players SET digest = CAST(id || zeroblob(24) AS BLOB)");
+	server_restart(s);
+	owner  = vault_client(s->tunnel_port, "A", NULL);
+	member = vault_client(s->tunnel_port, "B", NULL);
+
+	cr_expect_eq(vault_client_begin(owner, CAMPAIGN, cp.len), FAULT_NOT_ALLOWED);
+	cr_expect_eq(vault_client_check(owner, CAMPAIGN, 0, &cp), FAULT_NOT_FOUND);
+	cr_expect_eq(vault_client_forget(owner, CAMPAIGN), FAULT_NOT_FOUND);
+	ws_client_send(owner, "1b");
+	cr_expect_eq(vault_client_fault(owner), FAULT_NOT_FOUND);
+
+	ANSWER put = rest_put(s, "A", CAMPAIGN, "", "", cp.bytes, cp.len);
+	rest_expect(&put, 403, "not_allowed");
+	snprintf(path, sizeof(path), BELOW "/members/%s", member_id);
+	static const char *const asked[][2] = { { "GET", "/v1/campaigns" },
+		                                { "GET", BELOW },
+		                                { "GET", BELOW "/checkpoint" },
+		                                { "POST", BELOW "/restore?version=1" },
+		                                { "DELETE", BELOW } };
+	for (size_t i = 0; i < COUNT_OF(asked); i++) {
+		ANSWER r = rest_ask(s, "A", asked[i][0], asked[i][1], "", NULL, 0);
+		rest_expect(&r, 404, "not_found");
+	}
+	ANSWER removed = rest_ask(s, "A", "DELETE", path, "", NULL, 0);
+	rest_expect(&removed, 404, "not_found");
+
+	/* The member's key is known by no row, and is as good as ever. */
+	expect_bytes("B", BELOW "/checkpoint", &cp);
 	checkpoint_free(&cp);
 }
