@@ -599,6 +599,36 @@ Test(http_body, the_end_of_the_server_aborts_uploads)
 	close(fd);
 }
 
+/* Counted are the path and the lines with their ends. */
+static int status_of_head(size_t bytes)
+{
+	static const char     first[] = "GET /nothing HTTP/1.1\r\n", host[] = "Host: a\r\n";
+	AUTO(auto_free) char *line = malloc(bytes + 1);
+	int                   fd   = dial();
+
+	cr_assert_not_null(line);
+	memset(line, 'a', bytes);
+	line[bytes - strlen("/nothing") - strlen(host) - strlen("X: \r\n")] = '\0';
+	http_say(fd, first);
+	http_say(fd, host);
+	http_say(fd, "X: ");
+	http_say(fd, line);
+	http_say(fd, "\r\n\r\n");
+	struct http_result r      = http_hear(fd);
+	int                status = r.status;
+	http_result_free(&r);
+	close(fd);
+	return status;
+}
+
+Test(http_body, a_head_of_just_the_limit_is_read_and_one_byte_more_is_431)
+{
+	start();
+	cr_expect_eq(status_of_head(16384), 404);
+	cr_expect_eq(status_of_head(16385), 431);
+	cr_expect_eq(status_of_head(65536), 431);
+}
+
 Test(http_body, a_megabyte_of_head_is_431)
 {
 	AUTO(auto_free) char *line = malloc(MIB + 1);

@@ -60,7 +60,8 @@ struct series {
 	struct transfer_bytes upload;
 	struct server *template; /* stopped; its data folder is the beginning */
 	struct shelf before, done;
-	int64_t      calls; /* of one upload */
+	struct shelf beside; /* of the first campaign, which an upload to another leaves alone */
+	int64_t      calls;  /* of one upload */
 };
 
 struct victim {
@@ -283,6 +284,11 @@ static bool check_campaign(struct server *s, const struct series *x, bool was_to
 	cr_assert(is_same(&now, &x->before) || is_same(&now, &x->done), "a third thing:%s, which is neither%s nor%s",
 	          show(a, &now), show(b, &x->before), show(c, &x->done));
 	cr_assert(!was_told || is_same(&now, &x->done), "stored, and lost:%s", show(a, &now));
+	if (x->kind == FIRST) {
+		struct shelf beside = look_at_shelf(s, CAMPAIGN);
+
+		cr_assert(is_same(&beside, &x->beside), "another campaign has changed:%s", show(a, &beside));
+	}
 	return is_same(&now, &x->done);
 }
 
@@ -312,6 +318,7 @@ static void make_template(struct series *x)
 	x->campaign = x->kind == FIRST ? "another war" : CAMPAIGN;
 	x->upload   = numbered(x->campaign, x->kind == AGAIN ? BEFORE - KEPT + 1 : BEFORE + 1);
 	x->before   = look_at_shelf(s, x->campaign);
+	x->beside   = look_at_shelf(s, CAMPAIGN);
 	server_stop(s);
 	x->template = s;
 }
