@@ -11,7 +11,7 @@
 
 struct vault_ask {
 	struct errand      errand;
-	struct vault_conn *conn; /* NULL: it is gone */
+	struct vault_conn *conn;                        /* NULL: it is gone */
 	uint8_t            player[PLAYER_DIGEST_BYTES]; /* its first PLAYER_ID_BYTES are the id */
 	uint8_t            campaign[CAMPAIGN_ID_BYTES];
 	int64_t            wall_ms;
