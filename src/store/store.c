@@ -286,11 +286,27 @@ static bool is_blobs_id_ours(const struct store *s)
 	return hex_decode(id, sizeof(id), text, strcspn(text, " \r\n")) == ERR_OK && memcmp(id, s->id, sizeof(id)) == 0;
 }
 
+/*
+ * All folders at once, so that no upload waits until one of its own is made and safe. Whichever cannot be made now is made
+ * when it is needed.
+ */
+static void make_blob_folders(const struct store *s)
+{
+	char path[PATH_MAX];
+
+	for (unsigned first = 0; first < 256; first++) {
+		if (text_format(path, sizeof(path), "%s/%02x", s->paths.blobs, first))
+			mkdir(path, 0700);
+	}
+}
+
 /* An empty folder becomes ours. One with blobs of another database is left alone, and so is its id. */
 static enum err match_blobs(struct store *s, bool database_changed, FILE *report)
 {
-	if (!has_blobs(s))
+	if (!has_blobs(s)) {
+		make_blob_folders(s);
 		return write_blobs_id(s, report);
+	}
 	if (!is_blobs_id_ours(s)) {
 		log_warn("store", 0, "doubts-blobs",
 		         "folder=%s database=%s note=\"they do not belong together: one was exchanged or restored; "

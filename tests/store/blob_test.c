@@ -380,6 +380,7 @@ Test(blob, a_folder_that_cannot_be_made_is_an_error_of_that_upload)
 
 	text_copy(folder, sizeof(folder), blob_path(1));
 	*strrchr(folder, '/') = '\0';
+	cr_assert_eq(rmdir(folder), 0, "a new server has made it");
 	cr_assert_eq(file_write(folder, "", 0, 0600), ERR_OK, "a file stands where the folder should be");
 	blob_write(&w, s, 1);
 	cr_expect_eq(blob_in_job(s, take, &w), ERR_IO);
