@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "os/clock.h"
 #include "os/log.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@
 #define FOLDERS         256
 #define REPORTS         64
 #define REPORT_EVERY_MS INT64_C(3600000)
+#define FAILING_MS      60000
 
 struct taken {
 	uint8_t hash[BLOB_HASH_BYTES];
@@ -45,7 +47,7 @@ struct blobs {
 	bool          garbage_due;
 	uint8_t       garbage_after[BLOB_HASH_BYTES]; /* where the look for garbage goes on */
 
-	atomic_bool     failing;
+	_Atomic int64_t failed_ms; /* monotonic; 0: the last one went well */
 	_Atomic int64_t day;
 	uint8_t (*held)[BLOB_HASH_BYTES]; /* not touched once holds is set */
 	size_t      held_count;
@@ -135,12 +137,14 @@ enum err blobs_io_error(const char *what, const char *path, int why)
 
 void blobs_set_failing(struct blobs *b, bool failing)
 {
-	atomic_store(&b->failing, failing);
+	atomic_store(&b->failed_ms, failing ? clock_mono_ms() : 0);
 }
 
 bool blobs_are_failing(const struct blobs *b)
 {
-	return atomic_load(&b->failing);
+	int64_t failed_ms = atomic_load(&b->failed_ms);
+
+	return failed_ms != 0 && clock_mono_ms() - failed_ms < FAILING_MS;
 }
 
 bool blobs_note_report(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64_t mono_ms)

@@ -45,7 +45,10 @@ bool blobs_are_known(const struct blobs *b);
 /* ERR_SPACE when the disk is full, else ERR_IO, logged. */
 enum err blobs_io_error(const char *what, const char *path, int why);
 
-/* Whether the last blob that was written could not be, so that nobody can store; any thread. */
+/*
+ * Whether the last blob that was written could not be, within the last minute: so that /healthz says it, and a server that
+ * is sent no more players because of it gets them back. Any thread.
+ */
 void blobs_set_failing(struct blobs *b, bool failing);
 bool blobs_are_failing(const struct blobs *b);
 

@@ -85,7 +85,8 @@ enum err store_submit(struct store *s, struct job *job);
 
 /*
  * Any thread; never waits. SLOW: a batch takes over 2 s, or a queue is over half full. FAILING: after a failed sync, and
- * also while the last batch, or the last blob, could not be kept (the disk is full or read-only), until one can.
+ * also while the last batch could not be kept (the disk is full or read-only), until one can, and for a minute after a
+ * blob could not.
  */
 enum store_health { STORE_OK, STORE_SLOW, STORE_FAILING };
 enum store_health store_health(const struct store *s);

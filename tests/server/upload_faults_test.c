@@ -146,6 +146,22 @@ Test(upload_faults, a_full_disk_takes_no_checkpoint)
 	finish(&f);
 }
 
+/* A proxy sends nobody to a server that is failing, so nobody would come to show that it is well again. */
+Test(upload_faults, are_forgotten_after_a_minute)
+{
+	struct faulty_server f;
+
+	begin(&f, TEMPORARY);
+	f.disk->fail_syncs = 1;
+	expect_refused(f.server, TRANSFER_WS, SAVE_BYTES, &io);
+	faulty_expect_health(&f, "failing");
+	server_advance(f.server, 59000);
+	faulty_expect_health(&f, "failing");
+	server_advance(f.server, 1000);
+	faulty_expect_health(&f, "ok");
+	finish(&f);
+}
+
 /* It fills up after the first bytes were written. */
 Test(upload_faults, a_disk_that_becomes_full_on_the_way)
 {
