@@ -38,7 +38,7 @@ void cloud_finish(struct cloud *c);
  * The tunnel hands a connection over that sent VAULT_OPEN with this key (16 bytes) and a right version: VAULT_OPENED or
  * FAULT 11 and close, and everything after, is the vault's. For tunnel_set_vault.
  */
-void cloud_open_vault(void *cloud, struct ws_conn *c, const uint8_t *key, int64_t now_ms);
+void cloud_open_vault(void *cloud, struct ws_conn *ws, const uint8_t *key, int64_t now_ms);
 
 /*
  * Who gives a player a new code (POST /v1/me/code), as the cloud knows no tunnels. ask may be called on any thread and
