@@ -63,16 +63,16 @@ Test(vault_talk, requests_that_come_all_at_once_are_answered_in_their_order)
 	static uint8_t    all[200000];
 	size_t            at          = 0;
 	uint8_t           part[20001] = { 24 };
-	uint8_t           put[13]     = { 22, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
+	uint8_t           request[13] = { 22, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
 	uint8_t           get[10]     = { 29, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
 	struct checkpoint cp;
 
 	start_with(1000);
 	checkpoint_make(&cp, ISLAND, "name=N\nlevel=M", 60000, 6);
 	for (int i = 0; i < 4; i++)
-		put[9 + i] = (uint8_t)(cp.len >> (8 * i));
+		request[9 + i] = (uint8_t)(cp.len >> (8 * i));
 	at = add_frame(all, at, (const uint8_t[]){ 27 }, 1);
-	at = add_frame(all, at, put, sizeof(put));
+	at = add_frame(all, at, request, sizeof(request));
 	for (size_t from = 0; from < cp.len; from += 20000) {
 		size_t take = cp.len - from < 20000 ? cp.len - from : 20000;
 
