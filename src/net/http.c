@@ -23,6 +23,8 @@
 #include "os/log.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -33,6 +35,7 @@
 
 #define STACK_BYTES      (256 * 1024)
 #define MEMORY_BYTES     (128 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
+#define UNSENT_BYTES     (128 * 1024)
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
 #define LINGER_WAIT_MS   2000
@@ -242,11 +245,23 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
 	                        keep_escapes, s, MHD_OPTION_END);
 }
 
+/*
+ * What accepted sockets inherit. The kernel would keep megabytes for a reader who is slow on a short way; this holds for
+ * what is not sent yet, so one who is fast on a long way has as much under way as before. Unix sockets do not know it.
+ */
+static void tune(int fd)
+{
+	int unsent = UNSENT_BYTES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+}
+
 static enum err start_daemons(struct http_server *s)
 {
 	for (size_t i = 0; i < s->listener_count; i++) {
 		struct http_listener *l = &s->listeners[i];
 
+		tune(l->fd);
 		l->daemon = start_daemon(s, l->fd);
 		if (l->daemon)
 			continue;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "os/log.h"
+#include "os/priority.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -247,8 +248,10 @@ static enum MHD_Result send_stream(struct http_request *rq, const struct http_an
 	if (strcmp(rq->method, "HEAD") == 0)
 		return send_answer(rq, a, false);
 	e = http_transfer_take(&rq->transfer, &rq->server->transfers, &rq->client, http_is_exempt(rq));
-	if (e == ERR_OK)
+	if (e == ERR_OK) {
+		priority_give_way();
 		return send_answer(rq, a, true);
+	}
 	drop_stream(a->stream);
 	return http_send_error(rq, e);
 }

@@ -6,6 +6,8 @@
  */
 #include "net/http_request.h"
 
+#include "os/priority.h"
+
 #include <stdlib.h>
 
 #define DROP_BYTES_MAX ((size_t)16 * 1024 * 1024) /* a whole checkpoint: a full disk must be told, not guessed */
@@ -24,6 +26,7 @@ enum MHD_Result http_body_begin(struct http_request *rq, int64_t length)
 
 	if (e != ERR_OK)
 		return http_send_error(rq, e);
+	priority_give_way();
 	if (!http_table_move(&s->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
 	*up = (struct http_upload){ .length = length };

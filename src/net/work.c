@@ -1,6 +1,7 @@
 #include "net/work.h"
 
 #include "os/log.h"
+#include "os/priority.h"
 
 #include <signal.h>
 
@@ -40,6 +41,7 @@ static void *run_all(void *arg)
 {
 	struct loop_work *w;
 
+	priority_give_way();
 	while ((w = take(arg)))
 		run(w);
 	return NULL;
