@@ -123,7 +123,9 @@ struct upload_match {
  *	ERR_QUOTA		bytes of the campaign, of its owner, of the young players of his address, or in all, when
  *				shedding does not help; a new campaign leaves cloud_spare_percent of the total alone
  *	ERR_LIMIT		too much is under way, from this address or in all: over in a moment, so no ERR_QUOTA,
- *				after which games give up. One upload alone is never refused by this
+ *				after which games give up; with retry_ms. One upload alone is never refused by this. In all:
+ *				cloud_reserved_percent of the total, of which young players (under cloud_young_days, not of an
+ *				exempt address) and new campaigns may use the first half only
  *	ERR_NO_ROOM		a new player, of an address (or a server) that had its share for this hour
  *	ERR_TOO_SOON		with retry_ms
  *
@@ -150,9 +152,10 @@ struct upload_begin {
 enum err upload_begin(struct upload_begin *u, struct db *db, const struct limits *limits);
 
 /*
- * Reserves so many bytes in all for an upload of unknown length. ERR_TOO_BIG, ERR_QUOTA, ERR_LIMIT; ERR_NOT_FOUND: no
- * such id. What was reserved before stays reserved then. Eager.
+ * Reserves so many bytes in all for an upload of unknown length. ERR_TOO_BIG, ERR_QUOTA, ERR_LIMIT (over in about
+ * UPLOAD_RETRY_MS); ERR_NOT_FOUND: no such id. What was reserved before stays reserved then. Eager.
  */
+#define UPLOAD_RETRY_MS 10000
 enum err upload_grow(struct db *db, int64_t id, int64_t bytes, const struct limits *limits);
 
 /* Gives the reservation back; unknown ids are fine. */

@@ -188,6 +188,11 @@ int64_t quota_young_from(int64_t wall_ms, const struct limits *limits)
 	return wall_ms - limits->cloud_young_days * UPTIME_DAY_MS;
 }
 
+bool quota_is_young(int64_t made_ms, const struct reservation *r, int64_t wall_ms, const struct limits *limits)
+{
+	return made_ms > quota_young_from(wall_ms, limits) && !r->exempt;
+}
+
 static enum err sum_young(int64_t *out, struct db *db, const uint8_t *addr, int64_t from_ms)
 {
 	AUTO_QUERY q = db_query(db, Q_HOLDER_YOUNG);
@@ -211,7 +216,7 @@ static bool find_charged(uint8_t *charged, const struct holder *owner, bool is_f
 
 	memset(charged, 0, PLAYER_ADDR_BYTES);
 	if (is_first) {
-		if (asked->upload->exempt || asked->made_ms <= from_ms)
+		if (!quota_is_young(asked->made_ms, asked->upload, asked->wall_ms, limits))
 			return false;
 		memcpy(charged, asked->upload->addr, PLAYER_ADDR_BYTES);
 		return true;
@@ -290,6 +295,7 @@ enum err quota_gather(struct quota_now *out, uint8_t charged[PLAYER_ADDR_BYTES],
 	*out = (struct quota_now){
 		.bytes    = asked->bytes,
 		.is_new   = asked->at->number == 0,
+		.by_young = quota_is_young(asked->made_ms, asked->upload, asked->wall_ms, limits),
 		.since_ms = QUOTA_NONE,
 	};
 	enum err e = gather_owner(out, charged, db, asked, limits);

@@ -43,6 +43,9 @@ enum err quota_enroll(struct db *db, const uint8_t player[PLAYER_ID_BYTES], cons
 /* From when on a player must have been made to be young. */
 int64_t quota_young_from(int64_t wall_ms, const struct limits *limits);
 
+/* Whether whoever stores, made then, counts as young: not from an exempt address. */
+bool quota_is_young(int64_t made_ms, const struct reservation *r, int64_t wall_ms, const struct limits *limits);
+
 /*
  * Sheds as the verdict says, at most SHED_MAX rows at a time: of the campaign, of the owner, and in all: first the
  * trash, oldest first, then what is spare of whoever holds most. ERR_QUOTA: it was not enough.

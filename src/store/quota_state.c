@@ -64,14 +64,21 @@ static enum err check_total(struct quota_verdict *v, const struct quota_now *now
 	return check_share(&v->shed_total, now, &now->total, total_max(now));
 }
 
-static enum err check_reserved(struct quota_verdict *v, const struct quota_now *now)
+/* Young players and new campaigns leave the second half to those who have been here for long. */
+static int64_t reserved_max(const struct quota_now *now)
 {
 	int64_t max = now->total.max / 100 * now->reserved_percent + now->total.max % 100 * now->reserved_percent / 100;
 
+	return now->is_new || now->by_young ? max / 2 : max;
+}
+
+static enum err check_reserved(struct quota_verdict *v, const struct quota_now *now)
+{
+	bool addr = now->reserved_addr > 0 && over(now->reserved_addr, now->bytes, now->reserved_addr_max) > 0;
+	bool all  = now->reserved > 0 && over(now->reserved, now->bytes, reserved_max(now)) > 0;
+
 	(void)v;
-	if (now->reserved_addr > 0 && over(now->reserved_addr, now->bytes, now->reserved_addr_max) > 0)
-		return ERR_LIMIT;
-	return now->reserved > 0 && over(now->reserved, now->bytes, max) > 0 ? ERR_LIMIT : ERR_OK;
+	return addr || all ? ERR_LIMIT : ERR_OK;
 }
 
 static enum err check_new_player(struct quota_verdict *v, const struct quota_now *now)

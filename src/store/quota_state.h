@@ -21,7 +21,8 @@ struct quota_share {
 
 struct quota_now {
 	int64_t bytes;  /* asked for; 0 while unknown */
-	bool    is_new; /* the campaign would be a new one */
+	bool    is_new;   /* the campaign would be a new one */
+	bool    by_young; /* whoever stores is a young player, and of no address that is exempt */
 	int64_t checkpoint_max;
 	int64_t campaigns, campaigns_max; /* of its owner; only a new one asks */
 
@@ -32,7 +33,7 @@ struct quota_now {
 	int64_t            spare_percent; /* of the total is only for campaigns that are not new */
 
 	int64_t reserved_addr, reserved_addr_max; /* by other uploads under way of the same address */
-	int64_t reserved, reserved_percent;       /* by all of them; of the total */
+	int64_t reserved, reserved_percent;       /* by all of them; of the total, see below */
 
 	bool    is_new_player; /* one who is not known at all */
 	int64_t new_at_addr, new_at_addr_max, new_in_all, new_in_all_max;
@@ -52,6 +53,9 @@ struct quota_verdict {
  * ERR_CAMPAIGNS, ERR_QUOTA (campaign, owner, his address, the total; also after shedding all that may be shed),
  * ERR_LIMIT (uploads under way, of the address and in all: over in a moment; one upload alone is never refused by
  * these), ERR_NO_ROOM (too many new players), ERR_TOO_SOON.
+ *
+ * Of what may be under way in all, young players and new campaigns may use the first half only: keys cost nothing, and
+ * whoever makes many must not keep those from storing who have played here for long.
  */
 struct quota_verdict quota_judge(const struct quota_now *now);
 

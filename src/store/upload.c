@@ -48,7 +48,7 @@ static enum err check_match(bool *conflict, struct checkpoint_row two[2], struct
 static enum err enroll(struct db *db, const struct reservation *r, bool is_new, int64_t made_ms, int64_t wall_ms,
                        const struct limits *limits)
 {
-	bool     is_young = made_ms > quota_young_from(wall_ms, limits) && !r->exempt;
+	bool     is_young = quota_is_young(made_ms, r, wall_ms, limits);
 	enum err e        = is_new ? player_add_without_code(db, r->digest, r->addr, wall_ms) : ERR_OK;
 
 	return e == ERR_OK ? quota_enroll(db, r->digest, is_young ? r->addr : NULL, wall_ms) : e;
@@ -92,7 +92,7 @@ static enum err judge_begin(struct upload_begin *u, struct reservation *r, struc
 	now.interval_ms     = limits->cloud_interval_ms;
 
 	v           = quota_judge(&now);
-	u->retry_ms = v.retry_ms;
+	u->retry_ms = v.err == ERR_LIMIT ? UPLOAD_RETRY_MS : v.retry_ms;
 	return v.err == ERR_OK ? shed(db, asked->at, r->owner, &v) : v.err;
 }
 

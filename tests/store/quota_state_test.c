@@ -59,7 +59,7 @@ Test(quota_state, each_at_its_limit_and_one_past_it)
 		{ offsetof(struct quota_now, young.bytes), 199900, ERR_QUOTA },
 		{ offsetof(struct quota_now, total.bytes), 749900, ERR_QUOTA },
 		{ offsetof(struct quota_now, reserved_addr), 9900, ERR_LIMIT },
-		{ offsetof(struct quota_now, reserved), 99900, ERR_LIMIT },
+		{ offsetof(struct quota_now, reserved), 49900, ERR_LIMIT },
 		{ offsetof(struct quota_now, new_at_addr), 19, ERR_NO_ROOM },
 		{ offsetof(struct quota_now, new_in_all), 2999, ERR_NO_ROOM },
 	};
@@ -155,6 +155,25 @@ Test(quota_state, one_upload_alone_is_never_refused_for_what_is_under_way)
 	now.reserved_percent = 10;
 	now.reserved_addr    = 1;
 	cr_expect_eq(judge(now), ERR_LIMIT);
+}
+
+Test(quota_state, young_players_and_new_campaigns_share_the_first_half_of_what_may_be_under_way)
+{
+	static const struct {
+		bool    is_new, by_young;
+		int64_t most;
+	} rows[] = { { false, false, 99900 }, { true, false, 49900 }, { false, true, 49900 }, { true, true, 49900 } };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct quota_now now = easy();
+
+		now.is_new   = rows[i].is_new;
+		now.by_young = rows[i].by_young;
+		now.reserved = rows[i].most;
+		cr_expect_eq(judge(now), ERR_OK, "row %zu at its limit", i);
+		now.reserved++;
+		cr_expect_eq(judge(now), ERR_LIMIT, "row %zu past it", i);
+	}
 }
 
 Test(quota_state, ten_seconds)

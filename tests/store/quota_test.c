@@ -285,6 +285,9 @@ Test(quota, reservations_are_at_most_a_tenth_of_the_total)
 	depot_open(&d);
 	know(&d);
 	d.limits->cloud_total = 100000;
+	for (int i = 0; i <= 11; i++)
+		cr_assert_eq(depot_put(&d, i, i, 1), ERR_OK);
+	depot_pass(&d, 10000);
 	for (int i = 0; i < 9; i++) {
 		d.addr = i;
 		cr_assert_eq(depot_begin(&d, i, i, 1000), ERR_OK);

@@ -411,6 +411,37 @@ Test(upload, bytes_of_unknown_length_are_reserved_as_they_come)
 	depot_close(&d);
 }
 
+/* Fresh keys at several addresses, each with a slow upload, keep nobody from storing who has been here for long. */
+Test(upload, young_players_and_new_campaigns_fill_only_their_half_of_what_may_be_under_way)
+{
+	struct depot d;
+
+	depot_open(&d);
+	cr_assert_eq(depot_put_naming(&d, ANNA, 1, (const int[]){ 9, -1 }), ERR_OK);
+	depot_pass(&d, d.limits->cloud_young_days * DEPOT_DAY);
+	d.limits->cloud_total = 100000;
+	for (int i = 0; i < 5; i++) {
+		d.addr = 10 + i;
+		cr_assert_eq(depot_begin(&d, 10 + i, 10 + i, 1000), ERR_OK);
+	}
+	d.addr = 20;
+	cr_expect_eq(depot_begin(&d, 20, 20, 1), ERR_LIMIT, "a young player");
+	cr_expect_eq(d.begin.retry_ms, UPLOAD_RETRY_MS);
+	cr_expect_eq(depot_begin(&d, 9, 1, 1), ERR_LIMIT, "also in the campaign of an old one");
+	cr_expect_eq(depot_begin(&d, ANNA, 2, 1), ERR_LIMIT, "a new campaign of an old player");
+	d.exempt = true;
+	cr_expect_eq(depot_begin(&d, 9, 1, 1), ERR_OK, "whose address is exempt is not young");
+	cr_assert_eq(DEPOT_JOB(&d, upload_cancel(d.db, d.begin.id)), ERR_OK);
+	d.exempt = false;
+	cr_assert_eq(depot_begin(&d, ANNA, 1, 4000), ERR_OK, "her campaign goes on");
+	int64_t id = d.begin.id;
+	cr_expect_eq(d.begin.retry_ms, 0);
+	cr_expect_eq(DEPOT_JOB(&d, upload_grow(d.db, id, 5000, d.limits)), ERR_OK);
+	cr_expect_eq(DEPOT_JOB(&d, upload_grow(d.db, id, 5001, d.limits)), ERR_LIMIT);
+	cr_expect_eq(depot_end(&d, id, 5000), ERR_OK);
+	depot_close(&d);
+}
+
 Test(upload, more_bytes_than_were_reserved_are_judged_at_the_end)
 {
 	struct depot d;
