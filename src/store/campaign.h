@@ -220,8 +220,8 @@ struct quota_override {
 	int64_t bytes;      /* held: of the player's campaigns, or of the campaign */
 	int64_t checkpoint; /* of one checkpoint */
 };
-enum err quota_set_player(struct db *db, const uint8_t player[PLAYER_ID_BYTES], const struct quota_override *q);
-enum err quota_set_campaign(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], const struct quota_override *q);
+enum err quota_set_player(struct db *db, const uint8_t player[PLAYER_ID_BYTES], const struct quota_override *o);
+enum err quota_set_campaign(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], const struct quota_override *o);
 /* Reading. ERR_NOT_FOUND: no row. */
 enum err quota_get_player(struct quota_override *out, struct db *db, const uint8_t player[PLAYER_ID_BYTES]);
 enum err quota_get_campaign(struct quota_override *out, struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES]);

@@ -533,6 +533,8 @@ static void on_new_code_kept(void *arg, void *asker, const uint8_t *digest, uint
 
 	result = tunnel_on_new_code_kept(&t->state, digest, to, result, &t->acts);
 	do_acts(t);
+	if (result != ERR_OK)
+		tunnel_guard_unnote_code(t->guard, n->digest, n->asked_ms);
 	n->code = to;
 	n->done(n, result);
 }
@@ -544,12 +546,17 @@ static void on_new_code(struct loop_post *p)
 	struct tunnel          *t = n->tunnel;
 	uint32_t                from, to;
 
-	enum err e = tunnel_on_new_code(&t->state, n->digest, (uint32_t)random_u64(), &from, &to);
-	if (e == ERR_OK) {
+	enum err e  = tunnel_on_new_code(&t->state, n->digest, (uint32_t)random_u64(), &from, &to);
+	n->asked_ms = loop_now_ms(t->loop);
+	if (e == ERR_OK && !tunnel_guard_new_code(t->guard, n->digest, n->asked_ms)) {
+		(void)tunnel_on_new_code_kept(&t->state, n->digest, to, ERR_BUSY, &t->acts);
+		e = ERR_LIMIT;
+	} else if (e == ERR_OK) {
 		e = tunnel_keep_new_code(t->keep, n->digest, from, to, n);
 		if (e == ERR_OK)
 			return; /* on_new_code_kept answers */
 		e = tunnel_on_new_code_kept(&t->state, n->digest, to, ERR_BUSY, &t->acts);
+		tunnel_guard_unnote_code(t->guard, n->digest, n->asked_ms);
 	}
 	n->done(n, e);
 }

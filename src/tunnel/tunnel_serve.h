@@ -38,12 +38,13 @@ void tunnel_set_vault(struct tunnel *t, tunnel_vault open, void *arg);
 
 /*
  * Any thread: gives the player of this digest a new code, durably; his game under the old one is closed. done is called
- * on the loop thread, with the new code, or ERR_NOT_FOUND (he has none), ERR_NO_ROOM, ERR_BUSY, ERR_STORE. Takes
- * the struct over until then.
+ * on the loop thread, with the new code, or ERR_NOT_FOUND (he has none), ERR_LIMIT (limits.tunnel_new_codes),
+ * ERR_NO_ROOM, ERR_BUSY, ERR_STORE. Takes the struct over until then.
  */
 struct tunnel_new_code {
 	struct loop_post post;
 	struct tunnel   *tunnel;
+	int64_t          asked_ms;
 	uint8_t          digest[32];
 	uint32_t         code;
 	void (*done)(struct tunnel_new_code *n, enum err result);

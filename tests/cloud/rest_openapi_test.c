@@ -446,6 +446,20 @@ static void change_code(void)
 	cr_expect_eq(r.status, 200, "%s", r.body);
 	cr_expect_neq(rest_int(&r, "code"), (int64_t)code);
 	note("POST", "/v1/me/code", &r);
+	/* As often as he may, and once more. */
+	for (int i = 1; i < 5; i++) {
+		ANSWER again = rest_ask(s, "H", "POST", "/v1/me/code", "", NULL, 0);
+		cr_expect_eq(again.status, 200, "%s", again.body);
+	}
+	ANSWER more = rest_ask(s, "H", "POST", "/v1/me/code", "", NULL, 0);
+	rest_expect(&more, 429, "rate");
+	note("POST", "/v1/me/code", &more);
+	ws_client_free(host);
+
+	host = host_open(s->tunnel_port, "H", &code);
+	server_advance(s, 3600000);
+	ANSWER later = rest_ask(s, "H", "POST", "/v1/me/code", "", NULL, 0);
+	cr_expect_eq(later.status, 200, "%s", later.body);
 	ws_client_free(host);
 }
 

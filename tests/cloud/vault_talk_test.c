@@ -1,13 +1,14 @@
 /*
  * How connections of the vault behave: many requests at once, readers that do not read, silence, damage on disk.
  */
+#include "base/hex.h"
+#include "crypt/hash.h"
 #include "support/dial.h"
 #include "support/server.h"
 #include "support/tunnel_message.h"
 #include "support/vault_client.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,16 +64,16 @@ Test(vault_talk, requests_that_come_all_at_once_are_answered_in_their_order)
 	static uint8_t    all[200000];
 	size_t            at          = 0;
 	uint8_t           part[20001] = { 24 };
-	uint8_t           put[13]     = { 22, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
+	uint8_t           request[13] = { 22, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
 	uint8_t           get[10]     = { 29, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88 };
 	struct checkpoint cp;
 
 	start_with(1000);
 	checkpoint_make(&cp, ISLAND, "name=N\nlevel=M", 60000, 6);
 	for (int i = 0; i < 4; i++)
-		put[9 + i] = (uint8_t)(cp.len >> (8 * i));
+		request[9 + i] = (uint8_t)(cp.len >> (8 * i));
 	at = add_frame(all, at, (const uint8_t[]){ 27 }, 1);
-	at = add_frame(all, at, put, sizeof(put));
+	at = add_frame(all, at, request, sizeof(request));
 	for (size_t from = 0; from < cp.len; from += 20000) {
 		size_t take = cp.len - from < 20000 ? cp.len - from : 20000;
 
@@ -209,28 +210,15 @@ Test(vault_talk, an_upload_that_hardly_moves_is_ended)
 	finish();
 }
 
-/* The path of the only blob. */
+/* Where the bytes of what is stored lie. */
 static void blob_path(char out[600])
 {
-	char           folder[300];
-	struct dirent *e;
-	DIR           *d;
+	uint8_t sha256[HASH_SHA256_BYTES];
+	char    hex[2 * HASH_SHA256_BYTES + 1];
 
-	out[0] = '\0';
-	snprintf(folder, sizeof(folder), "%s/blobs", s->data);
-	d = opendir(folder);
-	cr_assert_not_null(d);
-	while ((e = readdir(d)))
-		if (strlen(e->d_name) == 2 && e->d_name[0] != '.')
-			snprintf(folder + strlen(folder), sizeof(folder) - strlen(folder), "/%.2s", e->d_name);
-	closedir(d);
-	d = opendir(folder);
-	cr_assert_not_null(d);
-	while ((e = readdir(d)))
-		if (e->d_name[0] != '.')
-			snprintf(out, 600, "%s/%s", folder, e->d_name);
-	closedir(d);
-	cr_assert_neq(out[0], '\0');
+	hash_sha256(sha256, stored.bytes, stored.len);
+	hex_encode(hex, sha256, sizeof(sha256));
+	snprintf(out, 600, "%s/blobs/%.2s/%s", s->data, hex, hex + 2);
 }
 
 static void expect_broken_off(bool announced)

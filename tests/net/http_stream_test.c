@@ -405,6 +405,7 @@ Test(http_stream, a_stream_that_fails_breaks_the_connection)
 	fd = http_fixture_dial(&f, STRANGER);
 	http_say(fd, "GET /broken-at-once HTTP/1.1\r\nHost: a\r\n\r\n");
 	AUTO(free_result) struct http_result at_once = http_hear_head(fd);
+	cr_expect_eq(at_once.status, 200);
 	cr_expect_eq(drain(fd), 0);
 	close(fd);
 	http_fixture_await_connections(0);
@@ -435,6 +436,7 @@ Test(http_stream, the_end_of_the_server_ends_streams)
 
 	http_say(fd, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
 	AUTO(free_result) struct http_result r = http_hear_head(fd);
+	cr_expect_eq(r.status, 200);
 	http_fixture_stop(&f);
 	cr_expect_eq(freed, 1);
 	cr_expect_lt(drain(fd), BIG);

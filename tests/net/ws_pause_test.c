@@ -49,7 +49,7 @@ Test(ws_pause, messages_wait_and_come_in_their_order)
 
 	ws_fixture_do(&f, pause_all, NULL);
 	for (int i = 0; i < 3; i++)
-		cr_assert(ws_client_send_bytes(c, "C123" + i, 4 - (size_t)i) || i);
+		cr_assert(ws_client_send_bytes(c, &"C123"[i], 4 - (size_t)i) || i);
 	ws_expect_nothing(c, 100);
 	ws_fixture_do(&f, resume_all, NULL);
 	ws_expect(c, "43 31 32 33");
