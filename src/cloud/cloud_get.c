@@ -41,6 +41,7 @@ struct cloud_get {
 	struct hash_stream    *hash; /* NULL: right already */
 	uint64_t               bytes, hashed;
 	int                    fd;
+	bool                   is_damaged; /* found so: nothing more is given */
 	uint8_t                sha256[BLOB_HASH_BYTES];
 };
 
@@ -219,8 +220,10 @@ static enum err hashed_to(struct cloud_get *g, uint64_t at)
 		return ERR_OK;
 	hash_stream_end(sha256, g->hash);
 	hash_stream_free(TAKE(g->hash));
-	if (memcmp(sha256, g->sha256, sizeof(sha256)) != 0)
+	if (memcmp(sha256, g->sha256, sizeof(sha256)) != 0) {
+		g->is_damaged = true;
 		return damaged(g->store, g->sha256, "not what it was");
+	}
 	note_verified(g->verified, g);
 	return ERR_OK;
 }
@@ -240,11 +243,13 @@ static enum err read_hashing(struct cloud_get *g, uint8_t *out, size_t len)
 	return hashed_to(g, g->hashed + len);
 }
 
-static enum err verify_rest(struct cloud_get *g)
+enum err cloud_get_verify(struct cloud_get *g)
 {
-	AUTO(auto_free) uint8_t *buf = malloc(VERIFY_BYTES);
+	AUTO(auto_free) uint8_t *buf = g->hash ? malloc(VERIFY_BYTES) : NULL;
 
-	if (!buf)
+	if (g->is_damaged)
+		return ERR_DAMAGED;
+	if (g->hash && !buf)
 		return ERR_NOMEM;
 	while (g->hash) {
 		enum err e = read_hashing(g, buf, least(g->bytes - g->hashed, VERIFY_BYTES));
@@ -258,13 +263,12 @@ static enum err verify_rest(struct cloud_get *g)
 enum err cloud_get_read(struct cloud_get *g, size_t *len, uint64_t at, void *out, size_t cap)
 {
 	size_t   want = at < g->bytes ? least(g->bytes - at, cap) : 0;
-	enum err e    = ERR_OK;
+	enum err e;
 
 	if (g->hash && at == g->hashed) {
 		e = read_hashing(g, out, want);
 	} else {
-		if (g->hash)
-			e = verify_rest(g);
+		e = cloud_get_verify(g);
 		if (e == ERR_OK)
 			e = read_all(g, at, out, want);
 	}

@@ -29,8 +29,15 @@ enum err cloud_get_open(struct cloud_get **out, struct checkpoint_row *row, stru
                         const struct cloud_pick *pick);
 
 /*
+ * Hashes what is not hashed yet, so that all that is read from here on is right; nothing when it was right lately. Before
+ * the first read of a part, whose end may not be the file's. ERR_DAMAGED, reported; ERR_NOMEM.
+ */
+enum err cloud_get_verify(struct cloud_get *g);
+
+/*
  * Reads up to cap bytes at a place. In order from 0 to the end, the bytes are hashed on the way; the piece that ends the
- * file is not given (ERR_DAMAGED, reported) when the hash is wrong. Starting elsewhere, the whole file is hashed first.
+ * file is not given (ERR_DAMAGED, reported) when the hash is wrong, nor anything after that. Starting elsewhere, the whole
+ * file is hashed first.
  */
 enum err cloud_get_read(struct cloud_get *g, size_t *len, uint64_t at, void *out, size_t cap);
 void     cloud_get_free(struct cloud_get *g);

@@ -15,7 +15,6 @@
 #define MAGIC_BYTES 4
 #define TEXT_AT     12
 #define SHOWN_CHARS 64
-#define STAMP_CHARS 20
 #define PLAYER_ID   "id:"
 
 void container_init(struct container *c, uint64_t total)
@@ -129,16 +128,19 @@ static bool read_id(uint8_t out[CONTAINER_ID_BYTES], struct span value)
 	return hex_decode(out, CONTAINER_ID_BYTES, (const char *)value.at, value.len) == ERR_OK;
 }
 
+/* More than fits is as far ahead as can be, not unknown: what is ahead is shown as the time of storing. */
 static int64_t read_stamp(struct span value)
 {
-	char    digits[STAMP_CHARS + 1];
-	int64_t stamp;
+	int64_t stamp = 0;
 
-	if (value.len > STAMP_CHARS || memchr(value.at, '\0', value.len))
-		return 0;
-	memcpy(digits, value.at, value.len);
-	digits[value.len] = '\0';
-	return text_to_int(&stamp, digits, 0, INT64_MAX) == ERR_OK ? stamp : 0;
+	for (size_t i = 0; i < value.len; i++) {
+		int digit = value.at[i] - '0';
+
+		if (digit < 0 || digit > 9)
+			return 0;
+		stamp = stamp > (INT64_MAX - digit) / 10 ? INT64_MAX : stamp * 10 + digit;
+	}
+	return stamp;
 }
 
 static void add_member(struct container_text *t, struct span value)

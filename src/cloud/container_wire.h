@@ -37,7 +37,7 @@ struct container_text {
 	bool    has_campaign;
 	uint8_t campaign[CONTAINER_ID_BYTES];
 	char    name[CONTAINER_SHOWN], level[CONTAINER_SHOWN], checkpoint[CONTAINER_SHOWN], hostname[CONTAINER_SHOWN];
-	int64_t stamp;        /* 0: missing or no number */
+	int64_t stamp;        /* 0: missing or no number; INT64_MAX: that, or more than fits */
 	size_t  member_count; /* those beyond the array are ignored */
 	uint8_t members[CONTAINER_MEMBERS_MAX][CONTAINER_ID_BYTES];
 };

@@ -138,9 +138,10 @@ static void finish(struct vault_get *g)
 {
 	struct vault_conn *c = g->conn;
 
+	/* First, as jobs run in their order: what the player asks for after the END comes after the note, too. */
+	vault_note_loaded(c, g->campaign);
 	vault_send(c, &(struct vault_msg){ .op = VAULT_END });
 	metric_inc(M_CLOUD_SENT);
-	vault_note_loaded(c, g->campaign);
 	end(g);
 	vault_answered(c);
 }

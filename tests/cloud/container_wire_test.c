@@ -149,7 +149,7 @@ Test(container_wire, of_a_repeated_key_the_last_counts)
 	cr_expect_not(text.has_campaign);
 }
 
-Test(container_wire, stamps_that_are_no_numbers_are_0)
+Test(container_wire, a_stamp_is_digits_and_anything_else_is_0)
 {
 	static const struct {
 		const char *line;
@@ -161,8 +161,11 @@ Test(container_wire, stamps_that_are_no_numbers_are_0)
 		{ "stamp=1x", 0 },
 		{ "stamp= 1", 0 },
 		{ "stamp=9223372036854775807", INT64_MAX },
-		{ "stamp=9223372036854775808", 0 },
-		{ "stamp=00000000000000000000000000001", 0 },
+		{ "stamp=9223372036854775808", INT64_MAX },
+		{ "stamp=18446744073709551615", INT64_MAX },
+		{ "stamp=99999999999999999999999999999", INT64_MAX },
+		{ "stamp=99999999999999999999999999999x", 0 },
+		{ "stamp=00000000000000000000000000001", 1 },
 		{ "STAMP=1", 0 },
 		{ "stamp =1", 0 },
 	};
@@ -171,6 +174,16 @@ Test(container_wire, stamps_that_are_no_numbers_are_0)
 		parse(cases[i].line);
 		cr_expect_eq(text.stamp, cases[i].stamp, "%s", cases[i].line);
 	}
+}
+
+Test(container_wire, a_stamp_that_does_not_fit_is_far_ahead)
+{
+	struct vectors       v   = vectors_load("container.hex");
+	const struct vector *row = vectors_find(&v, "ok_stamp_large");
+
+	cr_expect_eq(read_whole(row->data, row->len), ERR_OK);
+	cr_expect_eq(text.stamp, INT64_MAX);
+	vectors_free(&v);
 }
 
 Test(container_wire, shown_texts_are_64_clean_characters)

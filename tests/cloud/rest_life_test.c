@@ -168,6 +168,17 @@ Test(rest_life, a_container_says_itself_what_it_is)
 	cr_expect_arr_eq(get.body, bytes, len);
 }
 
+Test(rest_life, a_stamp_far_ahead_is_shown_as_the_time_of_storing)
+{
+	size_t                len;
+	AUTO(auto_free) char *bytes = rest_container(&len, CAMPAIGN, "stamp=18446744073709551615\n", 10);
+	ANSWER                put   = rest_put(s, "A", CAMPAIGN, "", "", bytes, len);
+
+	rest_expect(&put, 201, NULL);
+	cr_expect_gt(rest_int(&put, "stamp"), 1700000000);
+	cr_expect_lt(rest_int(&put, "stamp"), UINT32_MAX);
+}
+
 Test(rest_life, a_container_of_another_campaign_is_refused)
 {
 	size_t                len;

@@ -199,20 +199,25 @@ static void start_with_blob(char *path, size_t cap)
 	find_blob(path, cap, rest_text(&put, "sha256", sha256, sizeof(sha256)));
 }
 
-Test(rest_stream, a_flipped_bit_breaks_the_connection)
+static void flip_bit(const char *path, off_t at)
 {
-	char    path[300];
 	uint8_t byte;
 
-	start_with_blob(path, sizeof(path));
 	chmod(path, 0600);
 	int fd = open(path, O_RDWR);
 	cr_assert_geq(fd, 0, "%s", path);
-	cr_assert_eq(pread(fd, &byte, 1, 500000), 1);
+	cr_assert_eq(pread(fd, &byte, 1, at), 1);
 	byte ^= 1;
-	cr_assert_eq(pwrite(fd, &byte, 1, 500000), 1);
+	cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
 	close(fd);
+}
 
+Test(rest_stream, a_flipped_bit_breaks_the_connection)
+{
+	char path[300];
+
+	start_with_blob(path, sizeof(path));
+	flip_bit(path, 500000);
 	ANSWER r = rest_get(s, "A", BELOW "/checkpoint");
 	cr_expect_eq(r.status, 200, "the head was sent before");
 	cr_expect_lt(r.body_len, MIB, "it does not look whole");
@@ -221,6 +226,42 @@ Test(rest_stream, a_flipped_bit_breaks_the_connection)
 	server_await_metric(s, "coopd_blobs_damaged_total", "", 1, DIAL_PATIENCE_MS);
 	ANSWER alive = rest_get(s, "A", BELOW);
 	rest_expect(&alive, 200, NULL);
+}
+
+static void expect_no_part(const char *range)
+{
+	char field[80];
+
+	snprintf(field, sizeof(field), "Range: bytes=%s\r\n", range);
+	ANSWER r = rest_ask(s, "A", "GET", BELOW "/checkpoint", field, NULL, 0);
+	cr_expect(r.status == 206 && r.body_len == 0, "%s: %d with %zu bytes", range, r.status, r.body_len);
+}
+
+/* MIB - 1 is the last byte. */
+static void expect_no_parts(void)
+{
+	static const char *const ranges[] = { "0-99999", "0-1048574", "0-0", "1-1048574", "600000-600001", "-1", "0-" };
+
+	for (size_t i = 0; i < COUNT_OF(ranges); i++)
+		expect_no_part(ranges[i]);
+}
+
+Test(rest_stream, of_a_damaged_file_no_part_is_sent)
+{
+	char path[300];
+
+	start_with_blob(path, sizeof(path));
+	ANSWER right = rest_ask(s, "A", "GET", BELOW "/checkpoint", "Range: bytes=0-99999\r\n", NULL, 0);
+	cr_expect(right.status == 206 && right.body_len == 100000);
+	flip_bit(path, 500000);
+	expect_no_parts();
+	server_await_metric(s, "coopd_blobs_damaged_total", "", 1, DIAL_PATIENCE_MS);
+	ANSWER whole = rest_get(s, "A", BELOW "/checkpoint");
+	cr_expect_lt(whole.body_len, MIB);
+	expect_no_parts();
+	flip_bit(path, 500000);
+	ANSWER again = rest_ask(s, "A", "GET", BELOW "/checkpoint", "Range: bytes=0-1048574\r\n", NULL, 0);
+	cr_expect(again.status == 206 && again.body_len == MIB - 1, "put right by hand");
 }
 
 Test(rest_stream, a_truncated_file_is_an_error_before_anything_is_sent)
