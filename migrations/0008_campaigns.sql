@@ -15,15 +15,26 @@ CREATE TABLE campaigns (
 ) STRICT;
 
 CREATE UNIQUE INDEX campaigns_live ON campaigns (id) WHERE trashed_ms IS NULL;
+CREATE INDEX campaigns_by_id ON campaigns (id);
 CREATE INDEX campaigns_by_owner ON campaigns (owner, trashed_ms);
 CREATE INDEX campaigns_by_use ON campaigns (used_day) WHERE trashed_ms IS NULL;
 CREATE INDEX campaigns_in_trash ON campaigns (trashed_day, trashed_ms) WHERE trashed_ms IS NOT NULL;
 
--- The last version given for an id.  Never removed: a number that was shown to a player never means something else.
+-- The last version given for an id.  It stays long after the id's last campaign, so that a number that was shown to a
+-- player does not mean something else; not for ever, as anybody can make ids.
 CREATE TABLE versions (
-	id   BLOB PRIMARY KEY CHECK (length(id) = 8),
-	last INTEGER NOT NULL CHECK (last > 0)
+	id       BLOB PRIMARY KEY CHECK (length(id) = 8),
+	last     INTEGER NOT NULL CHECK (last > 0),
+	gone_day INTEGER CHECK (gone_day >= 0) -- the day of uptime_days on which its last campaign went; NULL: it has one
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX versions_gone ON versions (gone_day) WHERE gone_day IS NOT NULL;
+
+CREATE TRIGGER version_gone AFTER DELETE ON campaigns BEGIN
+	UPDATE versions
+	SET gone_day = (SELECT coalesce(max(day), 0) FROM uptime_days)
+	WHERE id = OLD.id AND NOT EXISTS (SELECT 1 FROM campaigns WHERE id = OLD.id);
+END;
 
 -- Like marked_to, for campaigns.
 ALTER TABLE uptime_days ADD COLUMN campaigns_to INTEGER CHECK (campaigns_to < day);

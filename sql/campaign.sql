@@ -66,8 +66,12 @@ SELECT number FROM campaigns WHERE trashed_ms IS NULL AND used_day <= :day ORDER
 
 -- name: version_next
 INSERT INTO versions (id, last) VALUES (:id, 1)
-ON CONFLICT (id) DO UPDATE SET last = last + 1
+ON CONFLICT (id) DO UPDATE SET last = last + 1, gone_day = NULL
 RETURNING last;
+
+-- name: version_forget
+DELETE FROM versions WHERE id IN (SELECT id FROM versions WHERE gone_day <= :day ORDER BY gone_day LIMIT :max)
+RETURNING 1;
 
 -- name: checkpoint_newest
 -- The newest and the one before it.
@@ -135,6 +139,12 @@ SELECT state, used FROM members WHERE campaign = :campaign AND player = :player;
 -- name: member_put
 INSERT INTO members (campaign, player, state, used) VALUES (:campaign, :player, :state, 0)
 ON CONFLICT (campaign, player) DO UPDATE SET state = excluded.state;
+
+-- name: member_forget_one
+-- One who is no member any more: first of those who left, and of those one whom a text puts back anyway.
+DELETE FROM members
+WHERE campaign = :campaign AND player = (SELECT player FROM members WHERE campaign = :campaign AND state <> 0
+                                         ORDER BY state, used DESC, player LIMIT 1);
 
 -- name: member_used
 UPDATE members SET used = 1 WHERE campaign = :campaign AND player = :player AND used = 0;

@@ -61,7 +61,11 @@ static enum err run_grow(struct job *job, struct db *db)
 {
 	struct upload *u = CONTAINER(job, struct upload, job);
 
-	return upload_grow(db, u->begin.id, u->grow_to, u->limits);
+	enum err e = upload_grow(db, u->begin.id, u->grow_to, u->limits);
+
+	if (e == ERR_LIMIT)
+		u->begin.retry_ms = UPLOAD_RETRY_MS;
+	return e;
 }
 
 static enum err run_end(struct job *job, struct db *db)
@@ -426,7 +430,7 @@ static enum err grow(struct put *p, int64_t bytes)
 	int64_t  step = (bytes + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
 	enum err e    = grow_to(p, step);
 
-	if ((e == ERR_TOO_BIG || e == ERR_QUOTA) && step > bytes)
+	if ((e == ERR_TOO_BIG || e == ERR_QUOTA || e == ERR_LIMIT) && step > bytes)
 		e = grow_to(p, bytes);
 	return e;
 }

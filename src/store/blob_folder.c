@@ -24,6 +24,7 @@
 #define REPORTS         64
 #define REPORT_EVERY_MS INT64_C(3600000)
 #define FAILING_MS      60000
+#define LEFT_AGAIN_MS   INT64_C(600000) /* what could not go is looked at again after so long */
 
 struct taken {
 	uint8_t hash[BLOB_HASH_BYTES];
@@ -44,8 +45,10 @@ struct blobs {
 	bool          unsynced[FOLDERS], root_unsynced;
 	struct taken *taken; /* in the batch under way */
 	size_t        taken_count, taken_cap;
-	bool          garbage_due;
-	uint8_t       garbage_after[BLOB_HASH_BYTES]; /* where the look for garbage goes on */
+	bool          garbage_noted;                  /* since the pass under way, or the last one, began */
+	bool          in_pass, pass_left_some;        /* one look at all that is noted, in helpings */
+	uint8_t       garbage_after[BLOB_HASH_BYTES]; /* where the pass goes on */
+	int64_t       left_at_ms;                     /* when to look again at what was left; 0: nothing was */
 
 	_Atomic int64_t failed_ms; /* monotonic; 0: the last one went well */
 	_Atomic int64_t day;
@@ -68,8 +71,8 @@ struct blobs *blobs_new(const char *root, bool known)
 		free(b);
 		return NULL;
 	}
-	b->known       = known;
-	b->garbage_due = true;
+	b->known         = known;
+	b->garbage_noted = true;
 	pthread_mutex_init(&b->lock, NULL);
 	return b;
 }
@@ -271,7 +274,7 @@ enum err blobs_trash(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES])
 
 void blobs_note_garbage(struct blobs *b)
 {
-	b->garbage_due = true;
+	b->garbage_noted = true;
 }
 
 /* Which a sync refuses is final; that it could not be opened is not. */
@@ -411,34 +414,74 @@ static enum err forget_note(struct db *db, const uint8_t hash[BLOB_HASH_BYTES])
 	return q_done(&q);
 }
 
+/* One that is held back, or whose file cannot go, keeps its note. */
+static enum err remove_found(struct blobs *b, struct db *db, const struct garbage *found, size_t count)
+{
+	enum err e = ERR_OK;
+
+	for (size_t i = 0; i < count && e == ERR_OK; i++) {
+		if (dispose(b, db, &found[i]) == ERR_OK)
+			e = forget_note(db, found[i].hash);
+		else
+			b->pass_left_some = true;
+	}
+	return e;
+}
+
 static enum err remove_helping(struct blobs *b, struct db *db)
 {
 	struct garbage found[BLOB_HELPING];
 	size_t         count;
 
 	enum err e = find_garbage(found, &count, db, b->garbage_after);
-	for (size_t i = 0; i < count && e == ERR_OK; i++) {
-		if (dispose(b, db, &found[i]) == ERR_OK)
-			e = forget_note(db, found[i].hash);
-	}
-	b->garbage_due = e == ERR_OK && count == BLOB_HELPING;
-	if (b->garbage_due)
+	if (e == ERR_OK)
+		e = remove_found(b, db, found, count);
+	if (e != ERR_OK)
+		return e;
+	b->in_pass = count == BLOB_HELPING;
+	if (b->in_pass)
 		memcpy(b->garbage_after, found[count - 1].hash, BLOB_HASH_BYTES);
-	else
-		memset(b->garbage_after, 0, BLOB_HASH_BYTES);
-	return e;
+	return ERR_OK;
+}
+
+static void begin_pass(struct blobs *b)
+{
+	b->in_pass        = true;
+	b->garbage_noted  = false;
+	b->pass_left_some = false;
+	b->left_at_ms     = 0;
+	memset(b->garbage_after, 0, BLOB_HASH_BYTES);
+}
+
+/* What is left goes in a later pass, not in one after the other. */
+static void end_pass(struct blobs *b)
+{
+	b->in_pass = false;
+	if (b->pass_left_some)
+		b->left_at_ms = clock_mono_ms() + LEFT_AGAIN_MS;
+}
+
+static bool is_pass_due(const struct blobs *b)
+{
+	return b->garbage_noted || (b->left_at_ms != 0 && clock_mono_ms() >= b->left_at_ms);
 }
 
 bool blobs_remove_garbage(struct blobs *b, struct db *db)
 {
-	if (!b->garbage_due || !atomic_load(&b->holds) || db_has_failed(db))
+	if ((!b->in_pass && !is_pass_due(b)) || !atomic_load(&b->holds) || db_has_failed(db))
 		return false;
 	if (db_run(db, Q_BATCH_BEGIN) != ERR_OK)
 		return false;
+	if (!b->in_pass)
+		begin_pass(b);
 	/* Files first: a note without a file is harmless, a file without a note or a row is not found until a start. */
 	if (remove_helping(b, db) != ERR_OK || db_commit(db) != ERR_OK) {
 		db_undo(db);
+		b->pass_left_some = true;
+		end_pass(b);
 		return false;
 	}
-	return b->garbage_due;
+	if (!b->in_pass)
+		end_pass(b);
+	return b->in_pass || b->garbage_noted;
 }

@@ -87,7 +87,8 @@ void blobs_after_batch(struct blobs *b, struct db *db);
 
 /*
  * Removes a helping of garbage, in a transaction of its own. Only when nobody waits for the store. Whether there may be
- * more.
+ * more. What is noted while this looks through the notes is looked at in the next pass; what could not go (held back, or
+ * the disk said no) again after ten minutes.
  */
 bool blobs_remove_garbage(struct blobs *b, struct db *db);
 

@@ -7,7 +7,8 @@
  * A campaign belongs to whoever first stored under its id. Members are those whom the texts of its checkpoints named,
  * or whom the owner added. Whoever is neither learns nothing about it: reading says ERR_NOT_FOUND.
  *
- * Versions count from 1 and are never used twice for an id, not even after a deletion.
+ * Versions count from 1 and are never used twice for an id, not even after a deletion: not before its last campaign has
+ * been gone, from the trash too, for limits.cloud_days of uptime.
  *
  * Which checkpoints stay (store/thin_state.h): the newest cloud.keep, the newest of each of the last 7 days, the owner's
  * last 2 (only the owner's own uploads push those out), and the one before a suspiciously small one; at most 14 and
@@ -204,8 +205,9 @@ enum err campaign_restore(struct checkpoint_row *out, struct db *db, const uint8
                           const struct limits *limits);
 
 /*
- * Owner only (ERR_NOT_FOUND else). Add: ERR_LIMIT at limits.cloud_members; fine for one who is a member, and for the
- * owner. Remove: texts do not put him back; ERR_NOT_FOUND when he is none.
+ * Owner only (ERR_NOT_FOUND else). Add: ERR_MEMBERS at limits.cloud_members; fine for one who is a member, and for the
+ * owner. Remove: texts do not put him back; ERR_NOT_FOUND when he is none. Those who left or were removed are remembered
+ * until there are hundreds; then whom the owner adds takes the place of one who left, else of one who was removed.
  */
 enum err campaign_member_add(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], const uint8_t owner[PLAYER_ID_BYTES],
                              const uint8_t member[PLAYER_ID_BYTES], const struct limits *limits);
@@ -234,7 +236,7 @@ enum err quota_get_campaign(struct quota_override *out, struct db *db, const uin
 #define CAMPAIGN_SWEEP_MAX 100
 /*
  * Conflicts over their hour, trash over 7 days of uptime, campaigns unused for 180 (marked, then removed 7 days later),
- * players of whom nothing is left. Sheds, so that one of the largest checkpoints always has room. Nothing while the clock
+ * versions of ids that went so long ago, players of whom nothing is left. Sheds, so that one of the largest checkpoints always has room. Nothing while the clock
  * is doubted (upkeep.h). Also sets the gauges.
  */
 enum err campaign_sweep(bool *more, struct db *db, int64_t wall_ms, int64_t mono_ms, const struct limits *limits);

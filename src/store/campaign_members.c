@@ -2,7 +2,8 @@
  * Members of campaigns.
  *
  * Somebody who is no longer a member stays as a row, so that a text does not put him back: one whom the owner removed
- * never, one who left only if he ever used the campaign (else naming him would be a way to pester him).
+ * never, one who left only if he ever used the campaign (else naming him would be a way to pester him). Of such rows
+ * there are so many at most; then whom the owner adds takes the place of one.
  */
 #include "store/campaign_rows.h"
 
@@ -57,27 +58,38 @@ enum err member_put(struct db *db, int64_t number, const uint8_t player[PLAYER_I
 	return q_done(&q);
 }
 
-/* Whether one more may become a member. */
-static enum err has_room(bool *out, struct db *db, int64_t number, bool is_known, const struct limits *limits)
+struct count {
+	int64_t members, rows;
+};
+
+static enum err count_all(struct count *out, struct db *db, int64_t number)
 {
 	AUTO_QUERY q = db_query(db, Q_MEMBER_COUNT);
 
 	q_int(&q, ":campaign", number);
 	enum err e = q_row(&q);
 	if (e == ERR_OK)
-		*out = q_get_int(&q, 0) < limits->cloud_members && (is_known || q_get_int(&q, 1) < ROWS_MAX);
+		*out = (struct count){ q_get_int(&q, 0), q_get_int(&q, 1) };
 	return e;
 }
 
-/* Becomes a member if there is room; else ERR_LIMIT. */
-static enum err join(struct db *db, int64_t number, const uint8_t *player, const struct member *m,
+/*
+ * Becomes a member if there is room; else ERR_MEMBERS. by_owner: of those who are none any more, one is forgotten for
+ * him; else the owner of a campaign in which many came and went could add nobody.
+ */
+static enum err join(struct db *db, int64_t number, const uint8_t *player, const struct member *m, bool by_owner,
                      const struct limits *limits)
 {
-	bool     room;
-	enum err e = has_room(&room, db, number, m->is_known, limits);
+	struct count has;
+	enum err     e = count_all(&has, db, number);
 
-	if (e == ERR_OK && !room)
-		e = ERR_LIMIT;
+	if (e != ERR_OK)
+		return e;
+	bool full = !m->is_known && has.rows >= ROWS_MAX;
+	if (has.members >= limits->cloud_members || (full && !by_owner))
+		return ERR_MEMBERS;
+	if (full)
+		e = campaign_run(db, Q_MEMBER_FORGET_ONE, number);
 	return e == ERR_OK ? member_put(db, number, player, MEMBER_IS) : e;
 }
 
@@ -90,8 +102,8 @@ static enum err name(struct db *db, int64_t number, const uint8_t *player, const
 		return e;
 	if (m.is_known && !(m.state == MEMBER_LEFT && m.used))
 		return ERR_OK;
-	e = join(db, number, player, &m, limits);
-	return e == ERR_LIMIT ? ERR_OK : e;
+	e = join(db, number, player, &m, false, limits);
+	return e == ERR_MEMBERS ? ERR_OK : e;
 }
 
 enum err members_name(struct db *db, const struct campaign_at *at, const uint8_t (*members)[PLAYER_ID_BYTES],
@@ -126,7 +138,7 @@ enum err campaign_member_add(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],
 		e = find(&m, db, at.number, member);
 	if (e != ERR_OK || memcmp(owner, member, PLAYER_ID_BYTES) == 0 || (m.is_known && m.state == MEMBER_IS))
 		return e;
-	return join(db, at.number, member, &m, limits);
+	return join(db, at.number, member, &m, true, limits);
 }
 
 enum err campaign_member_remove(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],

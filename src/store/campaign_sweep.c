@@ -111,6 +111,22 @@ static enum err drop_expired(struct sweep *s)
 	return e == ERR_OK && day >= 0 ? drop_campaigns(s, Q_CAMPAIGN_EXPIRED, day) : e;
 }
 
+/* Of ids whose last campaign went long ago. */
+static enum err forget_versions(struct sweep *s)
+{
+	if (s->rows <= 0)
+		return ERR_OK;
+
+	AUTO_QUERY q = db_query(s->db, Q_VERSION_FORGET);
+	enum err   e;
+
+	q_int(&q, ":day", s->day - s->limits->cloud_days);
+	q_int(&q, ":max", s->rows);
+	while ((e = q_row(&q)) == ERR_OK)
+		s->rows--;
+	return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
 /*
  * Keeps room for one of the largest checkpoints, so that a begin, which sheds a bounded number of rows, seldom has to
  * shed at all and never comes to an end with many small ones.
@@ -181,8 +197,9 @@ static enum err forget_idle(struct sweep *s)
 
 enum err campaign_sweep(bool *more, struct db *db, int64_t wall_ms, int64_t mono_ms, const struct limits *limits)
 {
-	static enum err (*const steps[])(struct sweep * s) = { drop_conflicts, empty_trash,  mark,       drop_expired,
-		                                               keep_room,      forget_addrs, forget_idle };
+	static enum err (*const steps[])(struct sweep * s) = { drop_conflicts, empty_trash, mark,
+		                                               drop_expired,   keep_room,   forget_versions,
+		                                               forget_addrs,   forget_idle };
 	struct upkeep today;
 
 	enum err e = upkeep_look(&today, db, wall_ms, mono_ms);

@@ -20,7 +20,7 @@ struct quota_share {
 };
 
 struct quota_now {
-	int64_t bytes;  /* asked for; 0 while unknown */
+	int64_t bytes;    /* asked for; 0 while unknown */
 	bool    is_new;   /* the campaign would be a new one */
 	bool    by_young; /* whoever stores is a young player, and of no address that is exempt */
 	int64_t checkpoint_max;

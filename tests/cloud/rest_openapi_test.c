@@ -358,7 +358,7 @@ static const struct attempt changing[] = {
 	{ "DELETE", MEMBER, "", "A", "", NULL, 404, false },
 	{ "PUT", CHECKPOINT, "", "A", "Coop-Meta: {\"players\":[\"00000000000000a1\",\"00000000000000a2\"]}\r\n", "y",
 	  201, false },
-	{ "PUT", MEMBER, "", "A", "", NULL, 429, false },
+	{ "PUT", MEMBER, "", "A", "", NULL, 409, false },
 	{ "DELETE", CAMPAIGN, "", NULL, "", NULL, 401, false },
 	{ "DELETE", CAMPAIGN, "", "A", EVIL, NULL, 403, false },
 	{ "DELETE", CAMPAIGN, "", "B", "", NULL, 404, false },

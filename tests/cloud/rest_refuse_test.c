@@ -373,6 +373,28 @@ Test(rest_refuse, an_address_has_only_so_many_new_players)
 	rest_expect(&other, 201, NULL);
 }
 
+/* Over in a moment: whoever is refused learns when to try again. */
+Test(rest_refuse, too_many_bytes_under_way_say_when_to_try_again)
+{
+	char   head[800], text[20];
+	size_t len = rest_head(head, sizeof(head), "A", "PUT", BELOW "/checkpoint",
+	                       META "X-Forwarded-For: 203.0.113.9\r\nContent-Length: 1000\r\n");
+
+	server_set(s, "limits.cloud_reserved_address=1024");
+	server_restart(s);
+	int fd = dial_tcp(s->http_port, 0);
+	cr_assert(dial_send(fd, head, len, DIAL_PATIENCE_MS));
+	server_await_metric(s, "coopd_cloud_reserved_bytes", "", 1000, DIAL_PATIENCE_MS);
+	ANSWER most = rest_put(s, "B", "00000000000000bb", "", META "X-Forwarded-For: 203.0.113.9\r\n",
+	                       "123456789012345678901234", 24);
+	rest_expect(&most, 201, NULL);
+	ANSWER beyond = rest_put(s, "C", "00000000000000cc", "", META "X-Forwarded-For: 203.0.113.9\r\n",
+	                         "1234567890123456789012345", 25);
+	rest_expect(&beyond, 429, "rate");
+	cr_expect_str_eq(http_result_header(&beyond, "Retry-After", text, sizeof(text)), "10");
+	close(fd);
+}
+
 Test(rest_refuse, an_address_has_only_so_many_transfers)
 {
 	char   head[800];

@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "base/text.h"
 #include "os/file.h"
+#include "store/blob_folder.h"
 #include "support/blob_folder.h"
 #include "support/data_folder.h"
 
@@ -283,6 +284,62 @@ Test(blob, more_than_a_helping_goes_in_several)
 		cr_expect(blob_await(n, false), "%d", n);
 	store_stop(s);
 	cr_expect_eq(metric_get(M_BLOBS_REMOVED), count);
+}
+
+static void note_garbage(struct db *db, int first_byte)
+{
+	char sql[200];
+
+	text_format(sql, sizeof(sql),
+	            "INSERT INTO blob_garbage (hash, is_old) VALUES (CAST(x'%02x' || zeroblob(31) AS BLOB), 0)",
+	            (unsigned)first_byte);
+	data_exec(db, sql);
+	blobs_note_garbage(db_blobs(db));
+}
+
+/* The pass under way is past those that are noted meanwhile. */
+Test(blob, garbage_that_is_noted_during_a_pass_goes_in_the_next)
+{
+	struct store *s  = data_open_store();
+	struct db    *db = store_db(s);
+
+	blobs_hold(db_blobs(db), NULL, 0);
+	for (int i = 0; i < BLOB_HELPING + 2; i++)
+		note_garbage(db, 0x80 + i);
+	cr_expect(blobs_remove_garbage(db_blobs(db), db));
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 2);
+	note_garbage(db, 1);
+	cr_expect(blobs_remove_garbage(db_blobs(db), db), "there is more");
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 1);
+	cr_expect_not(blobs_remove_garbage(db_blobs(db), db));
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 0);
+	store_stop(s);
+}
+
+Test(blob, garbage_that_cannot_go_is_looked_at_again_ten_minutes_later)
+{
+	struct data_clock *clock = data_take_clock();
+	struct store      *s     = data_open_store();
+	struct db         *db    = store_db(s);
+	char               path[PATH_MAX];
+
+	blobs_hold(db_blobs(db), NULL, 0);
+	for (int i = 0; i < BLOB_HELPING + 2; i++)
+		note_garbage(db, 0x80 + i);
+	/* A folder is no file that can be removed. */
+	cr_assert_eq(blobs_path(path, db_blobs(db), (const uint8_t[BLOB_HASH_BYTES]){ 0x80 }), ERR_OK);
+	cr_assert_eq(file_make_dirs(path, 0700), ERR_OK);
+	cr_expect(blobs_remove_garbage(db_blobs(db), db));
+	cr_expect_not(blobs_remove_garbage(db_blobs(db), db), "the rest can wait");
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 1);
+	cr_assert_eq(rmdir(path), 0);
+	clock->both_ms += 590000;
+	cr_expect_not(blobs_remove_garbage(db_blobs(db), db));
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 1, "not in a loop");
+	clock->both_ms += 10000;
+	blobs_remove_garbage(db_blobs(db), db);
+	cr_expect_eq(count_rows(s, "SELECT count(*) FROM blob_garbage"), 0);
+	store_stop(s);
 }
 
 Test(blob, a_stop_does_not_leave_garbage_lying_about)

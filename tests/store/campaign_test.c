@@ -212,6 +212,71 @@ Test(campaign, over_websocket_only_containers_are_seen)
 	depot_close(&d);
 }
 
+/* What keeps versions from being used twice must not grow for ever: anybody can make ids. */
+Test(campaign, versions_are_forgotten_long_after_the_id_went)
+{
+	struct depot d;
+
+	depot_open(&d);
+	cr_assert_eq(depot_put(&d, ANNA, 1, 1000), ERR_OK);
+	cr_assert_eq(depot_put(&d, ANNA, 1, 1000), ERR_OK);
+	cr_assert_eq(forget(&d, ANNA, 1), ERR_OK);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions WHERE gone_day IS NULL"), 1, "it is in the trash");
+	depot_pass_days(&d, 7);
+	cr_assert_eq(depot_ask(&d, "SELECT count(*) FROM campaigns"), 0);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions WHERE gone_day IS NULL"), 0);
+	depot_pass_days(&d, 179);
+	cr_assert_eq(depot_put(&d, BEN, 1, 1000), ERR_OK);
+	cr_expect_eq(d.end.stored.version, 3, "on the last of the 180 days");
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions WHERE gone_day IS NULL"), 1);
+	depot_pass_days(&d, 2);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions"), 1, "the id has a campaign again");
+	cr_assert_eq(forget(&d, BEN, 1), ERR_OK);
+	depot_pass_days(&d, 7 + 179);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions"), 1);
+	depot_pass_days(&d, 1);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions"), 0);
+	depot_close(&d);
+}
+
+Test(campaign, versions_go_in_helpings_and_not_while_the_clock_is_doubted)
+{
+	struct depot d;
+	bool         more;
+
+	depot_open(&d);
+	depot_pass_days(&d, 200);
+	data_exec(d.db,
+	          "WITH n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 100) "
+	          "INSERT INTO versions (id, last, gone_day) SELECT CAST(printf('%08d', i) AS BLOB), 1, 5 FROM n");
+	d.wall_ms += 400 * DEPOT_DAY;
+	d.mono_ms += 1000;
+	cr_assert_eq(DEPOT_JOB(&d, campaign_sweep(&more, d.db, d.wall_ms, d.mono_ms, d.limits)), ERR_OK);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions"), 101);
+	depot_pass(&d, DEPOT_DAY);
+	cr_assert_eq(DEPOT_JOB(&d, campaign_sweep(&more, d.db, d.wall_ms, d.mono_ms, d.limits)), ERR_OK);
+	cr_expect(more);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions"), 1);
+	cr_assert_eq(DEPOT_JOB(&d, campaign_sweep(&more, d.db, d.wall_ms, d.mono_ms, d.limits)), ERR_OK);
+	cr_expect_not(more);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions"), 0);
+	depot_close(&d);
+}
+
+Test(campaign, the_id_of_one_live_and_one_in_the_trash_is_not_gone)
+{
+	struct depot d;
+
+	depot_open(&d);
+	cr_assert_eq(depot_put(&d, ANNA, 1, 1000), ERR_OK);
+	cr_assert_eq(forget(&d, ANNA, 1), ERR_OK);
+	cr_assert_eq(depot_put(&d, BEN, 1, 1000), ERR_OK);
+	depot_pass_days(&d, 7);
+	cr_assert_eq(depot_ask(&d, "SELECT count(*) FROM campaigns"), 1);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM versions WHERE gone_day IS NULL"), 1);
+	depot_close(&d);
+}
+
 Test(campaign, versions_have_no_gaps_and_are_never_used_again)
 {
 	struct depot d;
@@ -270,11 +335,11 @@ Test(campaign, a_text_makes_members_up_to_the_limit)
 	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members"), d.limits->cloud_members);
 	cr_expect_eq(find(&d, many[32], 1), ERR_OK);
 	cr_expect_eq(find(&d, many[33], 1), ERR_NOT_FOUND);
-	cr_expect_eq(add_member(&d, ANNA, 1, BEN), ERR_LIMIT);
+	cr_expect_eq(add_member(&d, ANNA, 1, BEN), ERR_MEMBERS);
 	cr_expect_eq(add_member(&d, ANNA, 1, many[0]), ERR_OK, "he is one already");
 	cr_assert_eq(remove_member(&d, ANNA, 1, many[0]), ERR_OK);
 	cr_expect_eq(add_member(&d, ANNA, 1, BEN), ERR_OK);
-	cr_expect_eq(add_member(&d, ANNA, 1, CARL), ERR_LIMIT);
+	cr_expect_eq(add_member(&d, ANNA, 1, CARL), ERR_MEMBERS);
 	cr_expect_eq(add_member(&d, ANNA, 1, ANNA), ERR_OK);
 	depot_close(&d);
 }
@@ -326,17 +391,34 @@ Test(campaign, one_who_left_is_put_back_only_if_he_ever_used_it)
 }
 
 /* Adding and removing ever new players makes a bounded number of rows. */
-Test(campaign, the_removed_are_bounded_too)
+/* Of 512 rows. */
+Test(campaign, the_removed_are_bounded_and_keep_the_owner_from_nothing)
 {
 	struct depot d;
 	int          n = 1000;
 
 	depot_open(&d);
-	cr_assert_eq(depot_put(&d, ANNA, 1, 1000), ERR_OK);
-	while (add_member(&d, ANNA, 1, n) == ERR_OK && n < 3000)
-		cr_assert_eq(remove_member(&d, ANNA, 1, n++), ERR_OK);
+	cr_assert_eq(depot_put_naming(&d, ANNA, 1, (const int[]){ BEN, CARL, -1 }), ERR_OK);
+	cr_assert_eq(forget(&d, BEN, 1), ERR_OK);
+	for (; n < 1510; n++) {
+		cr_assert_eq(add_member(&d, ANNA, 1, n), ERR_OK);
+		cr_assert_eq(remove_member(&d, ANNA, 1, n), ERR_OK);
+	}
 	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members"), 512);
-	cr_expect_eq(add_member(&d, ANNA, 1, 1000), ERR_OK, "one who is known comes back all the same");
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members WHERE state = 1"), 1);
+	cr_assert_eq(depot_put_naming(&d, ANNA, 1, (const int[]){ 5000, -1 }), ERR_OK);
+	cr_expect_eq(find(&d, 5000, 1), ERR_NOT_FOUND, "a text takes nobody's place");
+	cr_expect_eq(add_member(&d, ANNA, 1, 1000), ERR_OK, "one who is known needs none");
+	cr_assert_eq(remove_member(&d, ANNA, 1, 1000), ERR_OK);
+
+	cr_expect_eq(add_member(&d, ANNA, 1, 5000), ERR_OK);
+	cr_expect_eq(find(&d, 5000, 1), ERR_OK);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members WHERE state = 1"), 0, "first one who left goes");
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members WHERE state = 2"), 510);
+	cr_expect_eq(add_member(&d, ANNA, 1, 5001), ERR_OK);
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members WHERE state = 2"), 509, "then one who was removed");
+	cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM members"), 512);
+	cr_expect_eq(find(&d, CARL, 1), ERR_OK, "never a member");
 	depot_close(&d);
 }
 

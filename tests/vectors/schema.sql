@@ -90,6 +90,8 @@ CREATE TABLE campaigns (
 	CHECK ((trashed_ms IS NULL) = (trashed_day IS NULL))
 ) STRICT;
 
+CREATE INDEX campaigns_by_id ON campaigns (id);
+
 CREATE INDEX campaigns_by_owner ON campaigns (owner, trashed_ms);
 
 CREATE INDEX campaigns_by_use ON campaigns (used_day) WHERE trashed_ms IS NULL;
@@ -286,7 +288,16 @@ CREATE TABLE uptime_days (
 	marked_to INTEGER CHECK (marked_to < day)      -- codes last used on this day or before are marked for removal
 , campaigns_to INTEGER CHECK (campaigns_to < day)) STRICT;
 
+CREATE TRIGGER version_gone AFTER DELETE ON campaigns BEGIN
+	UPDATE versions
+	SET gone_day = (SELECT coalesce(max(day), 0) FROM uptime_days)
+	WHERE id = OLD.id AND NOT EXISTS (SELECT 1 FROM campaigns WHERE id = OLD.id);
+END;
+
 CREATE TABLE versions (
-	id   BLOB PRIMARY KEY CHECK (length(id) = 8),
-	last INTEGER NOT NULL CHECK (last > 0)
+	id       BLOB PRIMARY KEY CHECK (length(id) = 8),
+	last     INTEGER NOT NULL CHECK (last > 0),
+	gone_day INTEGER CHECK (gone_day >= 0) -- the day of uptime_days on which its last campaign went; NULL: it has one
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX versions_gone ON versions (gone_day) WHERE gone_day IS NOT NULL;
