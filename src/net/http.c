@@ -109,7 +109,8 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 
 	if (rq) {
 		rq->began_ms   = clock_mono_ms();
-		rq->line_bytes = strlen(uri);
+		rq->target     = uri;
+		rq->line_bytes = strlen(uri); /* here it has its query still */
 		http_table_hear(&s->table, &rq->slot);
 	}
 	return NULL;

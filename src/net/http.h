@@ -5,7 +5,8 @@
  * and fills an answer. GET and HEAD keep the connection; every answer to a request with a body, and every error,
  * closes it.
  *
- * What is refused before a handler sees anything: a head that could be read in two ways (400, net/http_head.h), a
+ * What is refused before a handler sees anything: a head that could be read in two ways (400, net/http_head.h; so is one
+ * with a NUL anywhere, or with folded lines), a
  * forwarding field of a trusted proxy that names no address (400), a path that is written oddly or that no route has
  * (404), a method that the path's routes lack (405, with Allow), a body where the route takes none (413). Errors are
  * {"error":"text"}, but for the few that the library itself answers: a malformed request line or field, a length that
@@ -177,10 +178,11 @@ void http_stop(struct http_server *s);
 void http_poke(struct http_server *s);
 
 /* Of a request; the strings live as long as the handler runs. */
-const char *http_method(const struct http_request *rq);
-const char *http_path(const struct http_request *rq);
-const char *http_header(const struct http_request *rq, const char *name); /* the only line of this name, or NULL */
-const struct addr *http_client(const struct http_request *rq);            /* behind trusted proxies */
+const char        *http_method(const struct http_request *rq);
+const char        *http_path(const struct http_request *rq);
+const char        *http_header(const struct http_request *rq,
+                               const char                *name); /* the only line of this name, no blanks around it; or NULL */
+const struct addr *http_client(const struct http_request *rq); /* behind trusted proxies */
 
 /* Whether any line has this name; a name that ends in * stands for all that begin so. */
 bool http_has_header(const struct http_request *rq, const char *name);

@@ -41,8 +41,8 @@ static void add_forwarded(struct http_head *h, const char *value)
 void http_head_add(struct http_head *h, const char *name, const char *value)
 {
 	h->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
-	if (!is_token(name)) {
-		h->has_bad_name = true;
+	if (!is_token(name) || strchr(value, '\r')) {
+		h->has_bad_line = true;
 	} else if (text_same_nocase(name, "Content-Length")) {
 		h->lengths++;
 		if (text_to_int(&h->length, value, 0, INT64_MAX) != ERR_OK) {
@@ -69,7 +69,7 @@ enum err http_head_check(const struct http_head *h, const char *method, bool tak
 {
 	bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 
-	if (h->has_bad_name || h->has_bad_length || h->lengths > 1 || h->hosts > 1 || h->authorizations > 1)
+	if (h->has_bad_line || h->has_bad_length || h->lengths > 1 || h->hosts > 1 || h->authorizations > 1)
 		return ERR_MALFORMED;
 	if (h->codings > 0 && !(takes_chunks && h->codings == 1 && h->is_chunked && h->lengths == 0))
 		return ERR_MALFORMED;

@@ -88,22 +88,85 @@ bool http_is_exempt(const struct http_request *rq)
 
 /* --- Requests --- */
 
+/*
+ * The library takes a NUL in a line for its end, and what stands behind it is lost: a path or a field would be another one
+ * than a proxy saw. Its strings lie in the memory that the head was read into, with NULs for line breaks, so they show
+ * where bytes are missing. So do folded lines, which it spoils by joining them.
+ */
+struct head_reader {
+	struct http_head *head;
+	const char       *end; /* of the line before */
+	bool              is_cut;
+};
+
+/* Whether from one place to another there is nothing but so many line breaks, of one or two bytes each. */
+static bool is_break(const char *from, const char *to, size_t breaks)
+{
+	uintptr_t gap = (uintptr_t)to - (uintptr_t)from;
+
+	if (gap < breaks || gap > 2 * breaks)
+		return false;
+	for (size_t i = 0; i < gap; i++) {
+		if (from[i] && from[i] != '\r' && from[i] != '\n')
+			return false;
+	}
+	return true;
+}
+
+/* Blanks behind a value are no part of it (RFC 9110, 5.5), for us and for the library when it looks again. */
+static void strip_end(const char *value, char *end)
+{
+	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
+}
+
 static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
+	struct head_reader *r   = arg;
+	char               *end = value ? strchr(value, '\0') : NULL;
+
 	(void)kind;
-	http_head_add(arg, name, value ? value : "");
+	if (!end || !is_break(r->end, name, 1)) {
+		r->is_cut = true;
+		return MHD_NO;
+	}
+	r->end = end;
+	/* A coding has told the library already how to read the body: it counts as it was then. */
+	if (!text_same_nocase(name, "Transfer-Encoding"))
+		strip_end(value, end);
+	http_head_add(r->head, name, value);
 	return MHD_YES;
 }
 
+/* The first line, with its NULs for the blanks: method, target, version. */
+static bool is_line_whole(const struct http_request *rq, const char *version)
+{
+	uintptr_t method = (uintptr_t)rq->method, target = (uintptr_t)rq->target;
+
+	return target - method == strlen(rq->method) + 1 && (uintptr_t)version - target == rq->line_bytes + 1;
+}
+
+/* Collects the lines. One that cannot be seen whole makes the head a bad one. */
+static void read_lines(struct http_head *head, struct http_request *rq, const char *version)
+{
+	struct head_reader              r = { .head = head, .end = strchr(version, '\0') };
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(rq->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, add_header, &r);
+	if (r.is_cut || !info || !is_line_whole(rq, version) || !is_break(r.end, rq->method + info->header_size, 2))
+		head->has_bad_line = true;
+}
+
 /* Reads the head as a whole, and finds out who asks. ERR_MALFORMED: the proxy names no address. */
-static enum err read_head(struct http_head *head, struct http_request *rq)
+static enum err read_head(struct http_head *head, struct http_request *rq, const char *version)
 {
 	struct http_server *s = rq->server;
 	bool                forwarded;
 
 	http_head_init(head, s->conf->http_client_address_header);
-	MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, add_header, head);
-	rq->has_body     = head->has_body;
+	read_lines(head, rq, version);
+	rq->has_body     = head->has_body || head->has_bad_line; /* who knows what follows */
 	rq->is_forwarded = head->has_forwarded;
 	return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted,
 	                   head->has_forwarded ? head->forwarded : NULL, head->forwarded_len);
@@ -149,7 +212,7 @@ enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 	struct http_head   head;
 	struct http_answer a     = { 0 };
 	http_handler       guard = rq->server->cfg.guard ? rq->server->cfg.guard : http_guard_origin;
-	enum err           named = read_head(&head, rq);
+	enum err           named = read_head(&head, rq, version);
 	enum err           found = http_route_find(rq);
 	enum err           e     = check_head(rq, &head, version, found);
 

@@ -52,7 +52,8 @@ struct http_request {
 	const char              *method, *path;
 	struct addr              client;
 	int64_t                  began_ms;
-	size_t                   line_bytes;   /* of the path in the first line, with its query */
+	const char              *target;       /* the path in the first line, where the library has it */
+	size_t                   line_bytes;   /* of that, with its query */
 	const struct http_route *route;        /* of this path, maybe of another method; NULL: there is none */
 	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
