@@ -55,13 +55,14 @@ static void leave(struct code_wait *w)
 	free(w);
 }
 
+/* Busy is one whose last change is under way still: that is his own doing, as a change too many is. */
 static void on_code(void *arg, enum err e, uint32_t code)
 {
 	struct code_wait *w = arg;
 
 	pthread_mutex_lock(&w->lock);
 	w->is_done = true;
-	w->result  = e;
+	w->result  = e == ERR_BUSY ? ERR_LIMIT : e;
 	w->code    = code;
 	pthread_cond_signal(&w->answered);
 	leave(w);

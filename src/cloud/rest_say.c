@@ -54,7 +54,7 @@ enum err rest_error_send(struct http_answer *a, enum err e, struct json *error)
 {
 	AUTO(json_freep) struct json *j = json_object_new();
 
-	if (err_fault(e) == ERR_FAULT_US)
+	if (err_fault(e) == ERR_FAULT_US && !err_is_load(e))
 		log_warn("cloud", 0, "fails", "error=%s", err_name(e));
 	*a = (struct http_answer){ 0 };
 	if (!j || !error) {

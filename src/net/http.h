@@ -101,7 +101,7 @@ typedef enum err (*http_handler)(struct http_answer *a, struct http_request *rq,
  *		failed, *a may be filled with the answer; a NULL means nobody hears it.
  *
  * An accepted body is a transfer: it leaves the deadline of requests, and counts in limits.http_transfers... (503
- * store_busy, 429 rate in the first call) and must keep limits.http_transfer_rate.
+ * transfers, 429 rate in the first call) and must keep limits.http_transfer_rate.
  */
 struct http_body {
 	enum err (*begin)(void **sink, struct http_answer *a, struct http_request *rq, int64_t length, void *part);

@@ -21,7 +21,8 @@
  * segment of the loopback or of a card that splits them itself: full 64 KiB leave as a large segment and a tiny one, at
  * nearly twice the cost.
  */
-#define BLOCK_BYTES ((size_t)65400)
+#define TRANSFERS_RETRY_S 30
+#define BLOCK_BYTES       ((size_t)65400)
 
 /* --- Making them --- */
 
@@ -45,9 +46,12 @@ enum err http_answer_error(struct http_answer *a, int status, const char *text)
 
 enum err http_answer_refusal(struct http_answer *a, struct http_request *rq, enum err e)
 {
-	if (rq->route && rq->route->errors)
-		return rq->route->errors(a, rq, e);
-	return http_answer_error(a, err_http(e), err_people(e));
+	bool     own  = rq->route && rq->route->errors;
+	enum err made = own ? rq->route->errors(a, rq, e) : http_answer_error(a, err_http(e), err_people(e));
+
+	if (made == ERR_OK && e == ERR_TRANSFERS)
+		http_answer_field(a, "Retry-After", "%d", TRANSFERS_RETRY_S);
+	return made;
 }
 
 static bool has_controls(const char *text)
@@ -260,7 +264,7 @@ enum MHD_Result http_send_error(struct http_request *rq, enum err e)
 {
 	struct http_answer a = { 0 };
 
-	if (err_fault(e) == ERR_FAULT_US)
+	if (err_fault(e) == ERR_FAULT_US && !err_is_load(e))
 		log_warn("http", rq->slot.id, "fails", "server=%s error=%s", rq->server->cfg.name, err_name(e));
 	if (http_answer_refusal(&a, rq, e) != ERR_OK)
 		return MHD_NO;

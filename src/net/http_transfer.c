@@ -27,7 +27,7 @@ static enum err take(struct http_transfer *t, struct http_transfers *all, const 
 	if (http_share_over(&t->share, all->per_address_max))
 		e = ERR_LIMIT;
 	else if (all->count >= all->max)
-		e = ERR_BUSY;
+		e = ERR_TRANSFERS;
 	if (e != ERR_OK) {
 		http_share_leave(&t->share, &all->shares);
 		return e;

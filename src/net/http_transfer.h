@@ -29,7 +29,7 @@ void http_transfers_init(struct http_transfers *all, size_t max, size_t per_addr
 void http_transfers_fini(struct http_transfers *all);
 
 /*
- * One more of this client, behind whatever proxy; exempt: in all only. ERR_BUSY: as many as may be in all; ERR_LIMIT:
+ * One more of this client, behind whatever proxy; exempt: in all only. ERR_TRANSFERS: as many as may be in all; ERR_LIMIT:
  * as many as one address may have; ERR_NOMEM. The client's own comes first, so that he who fills the server hears so.
  */
 enum err http_transfer_take(struct http_transfer *t, struct http_transfers *all, const struct addr *client,

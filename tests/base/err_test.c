@@ -66,3 +66,10 @@ Test(err, a_number_that_is_no_error_answers_as_our_own_fault)
 	cr_expect_str_eq(err_name(ERR_COUNT), "INTERNAL");
 	cr_expect_eq(err_http((enum err)10000), 500);
 }
+
+Test(err, only_too_much_to_do_is_load)
+{
+	for (int e = ERR_OK; e < ERR_COUNT; e++)
+		cr_expect_eq(err_is_load((enum err)e), e == ERR_BUSY || e == ERR_TRANSFERS, "%s",
+		             err_name((enum err)e));
+}

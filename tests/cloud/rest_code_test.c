@@ -118,6 +118,19 @@ Test(rest_code, is_refused_with_a_reason)
 	rest_expect(&r, 429, "no_room");
 }
 
+static void be_at_it_still(void *arg, const uint8_t digest[32], cloud_code_done done, void *done_arg)
+{
+	note(arg, digest, done, done_arg);
+	done(done_arg, ERR_BUSY, 0);
+}
+
+Test(rest_code, a_second_change_at_the_same_time_is_over_a_limit)
+{
+	cloud_set_new_code(&cloud, be_at_it_still, NULL);
+	ANSWER r = ask();
+	rest_expect(&r, 429, "rate");
+}
+
 Test(rest_code, nobody_gives_any)
 {
 	ANSWER r = ask();

@@ -34,7 +34,7 @@
 
 /* Codes that need a broken machine, another machine, or an hour. Each has its own test where it can be made. */
 static const char *const not_here[] = {
-	"store_busy", "store_failed", "out_of_memory", "io", "no_space", "tls_required", "no_room",
+	"store_busy", "store_failed", "out_of_memory", "io", "no_space", "tls_required", "no_room", "transfers",
 };
 
 /* What is said by other parts of the server only, or in the form of another. */

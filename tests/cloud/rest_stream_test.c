@@ -104,7 +104,10 @@ Test(rest_stream, slow_readers_hold_little_and_delay_nobody)
 	cr_expect_lt(during, before + 20 * MIB, "from %zu to %zu bytes", before, during);
 	cr_expect_lt(slowest_ms, 1000, "an answer took %lld ms", (long long)slowest_ms);
 	ANSWER more = rest_get(s, "A", BELOW "/checkpoint");
-	rest_expect(&more, 503, "store_busy");
+	rest_expect(&more, 503, "transfers");
+	char after[20];
+	cr_expect_str_eq(http_result_header(&more, "Retry-After", after, sizeof(after)), "30");
+	cr_expect_not(server_log_contains(s, "error=TRANSFERS"), "counted, and no line for each");
 	for (size_t i = 0; i < READERS; i++)
 		close(fds[i]);
 }

@@ -270,8 +270,8 @@ Test(http_transfer, there_are_so_many_in_all)
 	start();
 	for (int i = 0; i < 3; i++)
 		fds[i] = begin_upload(i ? "127.0.0.2" : "127.0.0.3", UPLOAD);
-	expect_refused(ask("127.0.0.4", UPLOAD), 503, "store_busy");
-	expect_refused(ask("127.0.0.4", "GET /big HTTP/1.1\r\nHost: a\r\n\r\n"), 503, "store_busy");
+	expect_refused(ask("127.0.0.4", UPLOAD), 503, "transfers");
+	expect_refused(ask("127.0.0.4", "GET /big HTTP/1.1\r\nHost: a\r\n\r\n"), 503, "transfers");
 	dial_abort(fds[0]);
 	await_transfers(2);
 	close(begin_download("127.0.0.4"));
@@ -305,7 +305,7 @@ Test(http_transfer, who_is_exempt_is_counted_in_all_only)
 	start();
 	for (int i = 0; i < 6; i++)
 		fds[i] = begin_upload("127.0.0.2", UPLOAD);
-	expect_refused(ask("127.0.0.2", UPLOAD), 503, "store_busy");
+	expect_refused(ask("127.0.0.2", UPLOAD), 503, "transfers");
 	for (int i = 0; i < 6; i++)
 		close(fds[i]);
 }
