@@ -483,10 +483,11 @@ Test(http, a_head_over_the_limit_is_431)
 	char              small[13000 + 100];
 
 	start();
-	expect_answer_to_flood(start_of_head, 16384, 431);
+	/* One that never ends is read as far as a body would be, and no further. */
+	expect_answer_to_flood(start_of_head, 150000, 431);
 	expect_answer_to_flood(start_of_head, 1000000, 431);
 
-	/* What fits is a little less, since the library keeps its notes about the fields in the same memory. */
+	/* One that ends is judged by its own length (http_body_test has the limit itself). */
 	int len = snprintf(small, sizeof(small), "%s%0*d\r\n\r\n", start_of_head, 13000, 0);
 	cr_assert_lt((size_t)len, sizeof(small));
 	cr_expect_eq(status_of(small), 200);
