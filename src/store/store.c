@@ -39,6 +39,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BLOBS_ID        "store-id"
 #define SPACE_EVERY_MS  5000
 #define UPKEEP_EVERY_MS 60000
 #define STOP_HELPINGS   50
@@ -91,7 +92,7 @@ static bool name_paths(struct paths *p, const char *data)
 	       text_format(p->blobs, sizeof(p->blobs), "%s/blobs", data) &&
 	       text_format(p->blobs_tmp, sizeof(p->blobs_tmp), "%s/blobs/.tmp", data) &&
 	       text_format(p->trash, sizeof(p->trash), "%s/blobs/.trash", data) &&
-	       text_format(p->blobs_id, sizeof(p->blobs_id), "%s/blobs/store-id", data) &&
+	       text_format(p->blobs_id, sizeof(p->blobs_id), "%s/blobs/" BLOBS_ID, data) &&
 	       text_format(p->copies, sizeof(p->copies), "%s/copies", data);
 }
 
@@ -247,6 +248,25 @@ static enum err open_database(struct store *s, bool *changed, FILE *report)
 	return ERR_OK;
 }
 
+/* The folders of blobs are made ahead. */
+static bool is_empty_folder(int parent, const char *name)
+{
+	int            fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR           *d  = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool           empty = true;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (empty && (entry = readdir(d)))
+		empty = !is_any(entry->d_name);
+	closedir(d);
+	return empty;
+}
+
 /* Whether anything but our own bookkeeping lies in the blob folder. */
 static bool has_blobs(const struct store *s)
 {
@@ -255,7 +275,8 @@ static bool has_blobs(const struct store *s)
 	bool           any = false;
 
 	while (d && !any && (entry = readdir(d)))
-		any = is_any(entry->d_name) && strcmp(entry->d_name, ".tmp") != 0;
+		any = is_any(entry->d_name) && strcmp(entry->d_name, ".tmp") != 0 &&
+		      strcmp(entry->d_name, BLOBS_ID) != 0 && !is_empty_folder(dirfd(d), entry->d_name);
 	if (d)
 		closedir(d);
 	return any;
@@ -623,18 +644,9 @@ static void on_tick(void *arg)
 /* Whether anything is, or should be, in the blob folder: a new server has nothing to check. */
 static bool must_check_blobs(struct store *s)
 {
-	DIR           *d = opendir(s->paths.blobs);
-	struct dirent *entry;
-	bool           any = !d || blob_copies_any(s->paths.copies);
-
-	while (!any && (entry = readdir(d)))
-		any = (strlen(entry->d_name) == 2 && is_any(entry->d_name)) || strcmp(entry->d_name, ".trash") == 0;
-	if (d)
-		closedir(d);
-
 	AUTO_QUERY q = db_query(s->db, Q_BLOB_ANY);
 
-	return any || q_row(&q) != ERR_OK || q_get_int(&q, 0) != 0;
+	return blob_copies_any(s->paths.copies) || has_blobs(s) || q_row(&q) != ERR_OK || q_get_int(&q, 0) != 0;
 }
 
 static void check_blobs(struct store *s, bool must)
