@@ -8,7 +8,7 @@
 #	test/fuzz/X	fuzz target X with a plain main, which replays its corpus
 #	fuzz/X		fuzz target X as a libFuzzer program
 #	bench/X		benchmark program X
-#	gen/		C made from sql/ and migrations/
+#	gen/		C made from sql/, migrations/ and files that the binary carries
 #	lint/ docs/	what the checks leave behind, and the README as it should read
 #
 # To be set on the command line: BUILD=dir  CC=clang  V=1 (show commands)  JOBS=n  TESTS='suite/pattern'
@@ -83,7 +83,8 @@ endif
 SRC        := $(sort $(wildcard src/*.c src/*/*.c))
 SQL        := $(sort $(wildcard sql/*.sql))
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h
+EMBEDDED   := src/cloud/openapi.json
+GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h $(BUILD)/gen/embed.h
 GEN_C      := $(GEN_H:.h=.c)
 
 # Support code lies beside the tests that share it.  A fake is a library that a test puts before the C library of a
@@ -138,7 +139,7 @@ ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
 $(call remember,$(BUILD)/plain/flags,$(CC) $(PLAIN_FLAGS) $(PLAIN_LINK))
 $(call remember,$(BUILD)/test/flags,$(CC) $(TEST_FLAGS) $(TEST_LINK))
 $(call remember,$(BUILD)/fuzz/flags,$(FUZZ_CC) $(FUZZ_FLAGS) $(FUZZ_LINK))
-$(call remember,$(BUILD)/gen/sources,$(SQL) $(MIGRATIONS))
+$(call remember,$(BUILD)/gen/sources,$(SQL) $(MIGRATIONS) $(EMBEDDED))
 $(call remember,$(BUILD)/plain/sources,$(SRC))
 $(call remember,$(BUILD)/test/sources,$(SRC) $(TEST_SRC) $(FUZZ_HELP))
 endif
@@ -187,6 +188,9 @@ $(BUILD)/gen/query.h $(BUILD)/gen/query.c &: tools/sqlgen $(SQL) $(BUILD)/gen/so
 $(BUILD)/gen/migration.h $(BUILD)/gen/migration.c &: tools/sqlgen $(MIGRATIONS) $(BUILD)/gen/sources
 	$(call say,GEN,$@)
 	tools/sqlgen migrations $(BUILD)/gen $(MIGRATIONS)
+$(BUILD)/gen/embed.h $(BUILD)/gen/embed.c &: tools/embed $(EMBEDDED) $(BUILD)/gen/sources
+	$(call say,GEN,$@)
+	tools/embed $(BUILD)/gen $(EMBEDDED)
 
 run: $(BUILD)/coopd
 	exec $(BUILD)/coopd $(ARGS)
@@ -211,6 +215,7 @@ help:
 	echo "make            build $(BUILD)/coopd"
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
+	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
 	echo "make lint       all static checks; parts: lint-compile lint-tidy lint-cppcheck lint-purity"
 	echo "                lint-includes lint-headers lint-format lint-words lint-docs"
 	echo "make format     clang-format on every source"
@@ -293,10 +298,8 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/tests $(FAKES) $(PROBES) 
 	echo "$$passed passed, $$failed failed"
 	[ $$failed -eq 0 ]
 
-ifneq ($(wildcard tests/torture/run),)
-torture: $(BUILD)/coopd $(BUILD)/test/coopd
-	$(TEST_ENV) tests/torture/run $(ARGS)
-endif
+torture: $(BUILD)/coopd $(BUILD)/test/tests $(FAKES)
+	$(TEST_ENV) TESTS_BIN=$(abspath $(BUILD)/test/tests) tests/torture/run $(ARGS)
 
 # --- Fuzzing --------------------------------------------------------------------------------------------------------
 

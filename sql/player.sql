@@ -1,10 +1,19 @@
 -- Players, their codes, and the sweep that gives codes back.
 
 -- name: player_insert
-INSERT INTO players (id, digest, made_ms) VALUES (:id, :digest, :now_ms);
+-- One who stored a checkpoint is there already, without a code.  Changes no row when the key is another one.
+INSERT INTO players (id, digest, made_ms) VALUES (:id, :digest, :now_ms)
+ON CONFLICT (id) DO UPDATE SET made_ms = made_ms WHERE digest = excluded.digest;
 
 -- name: player_remove
-DELETE FROM players WHERE id = :id;
+-- Stays while he owns a campaign, also one in the trash, or stored lately.
+DELETE FROM players
+WHERE id = :id
+AND NOT EXISTS (SELECT 1 FROM holders WHERE player = :id)
+AND NOT EXISTS (SELECT 1 FROM codes WHERE player = :id);
+
+-- name: player_find
+SELECT digest, made_ms FROM players WHERE id = :id;
 
 -- name: code_insert
 -- The day of uptime is the last one noted.
@@ -17,6 +26,14 @@ SET used_ms = :used_ms,
     used_day = (SELECT coalesce(max(day), 0) FROM uptime_days),
     joined = max(joined, :joined)
 WHERE player = :player AND code = :code;
+
+-- name: code_change
+UPDATE codes
+SET code = :code,
+    used_ms = :used_ms,
+    used_day = (SELECT coalesce(max(day), 0) FROM uptime_days),
+    joined = 0
+WHERE player = :player AND code = :from;
 
 -- name: code_remove
 DELETE FROM codes WHERE player = :player;

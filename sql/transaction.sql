@@ -17,3 +17,9 @@ RELEASE job;
 
 -- name: job_undo
 ROLLBACK TO job;
+
+-- name: read_begin
+BEGIN;
+
+-- name: read_end
+COMMIT;

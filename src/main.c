@@ -9,6 +9,7 @@
 #include "net/net_version.h"
 #include "os/clock.h"
 #include "server.h"
+#include "store/blob_verify.h"
 #include "store/store_version.h"
 
 #include <fcntl.h>
@@ -32,6 +33,9 @@ static const char help[] =
 	"any\n"
 	"  --print-config               all settings, their values and where each came from\n"
 	"  --sample-config              a commented configuration file with every setting\n"
+	"  --verify-blobs               read every stored checkpoint and compare it with its hash; exit 1 if any is "
+	"damaged\n"
+	"                               (coopd must not be running on that data folder)\n"
 	"  --settings-reference         the settings as a table (Markdown); likewise --limits-reference,\n"
 	"  --errors-reference           and the errors\n"
 	"  --version                    versions of coopd and its libraries\n"
@@ -48,6 +52,7 @@ enum {
 	OPT_CHECK,
 	OPT_PRINT,
 	OPT_SAMPLE,
+	OPT_VERIFY,
 	OPT_SETTINGS,
 	OPT_LIMITS,
 	OPT_ERRORS,
@@ -62,6 +67,7 @@ static const struct option options[] = {
 	{ "check-config", no_argument, NULL, OPT_CHECK },
 	{ "print-config", no_argument, NULL, OPT_PRINT },
 	{ "sample-config", no_argument, NULL, OPT_SAMPLE },
+	{ "verify-blobs", no_argument, NULL, OPT_VERIFY },
 	{ "settings-reference", no_argument, NULL, OPT_SETTINGS },
 	{ "limits-reference", no_argument, NULL, OPT_LIMITS },
 	{ "errors-reference", no_argument, NULL, OPT_ERRORS },
@@ -126,7 +132,7 @@ struct command {
 	struct conf_args args;
 	const char      *sets[SETS_MAX];
 	char            *owned[SETS_MAX]; /* the same, for free() */
-	bool             check, print;
+	bool             check, print, verify;
 };
 
 /* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit. */
@@ -168,6 +174,9 @@ static int parse(struct command *cmd, int argc, char **argv)
 		case OPT_PRINT:
 			cmd->print = true;
 			break;
+		case OPT_VERIFY:
+			cmd->verify = true;
+			break;
 		default:
 			fputs("coopd --help lists the options.\n", stderr);
 			return 2;
@@ -198,6 +207,8 @@ static int run(struct command *cmd)
 		conf_print(&conf, stdout);
 	else if (cmd->check)
 		puts("The configuration is good.");
+	else if (cmd->verify)
+		status = blob_verify_main(&conf, stdout);
 	else
 		status = server_run(&conf, &cmd->args);
 	conf_fini(&conf);

@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, WebSocket listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/metric.h"
 #include "base/version.h"
+#include "cloud/cloud.h"
 #include "crypt/hash.h"
 #include "health/health_serve.h"
 #include "net/http.h"
@@ -20,6 +21,7 @@
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
+#include "server_cloud.h"
 #include "server_reload.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
@@ -44,7 +46,9 @@ struct server {
 	struct loop        *loop;
 	struct tunnel      *tunnel;
 	struct ws          *ws;
+	struct cloud       *cloud; /* NULL: not wanted */
 	struct health       health;
+	struct http_part    front, operators; /* what the cloud answers there */
 	struct http_server *http;
 	struct admin       *admin;
 	struct reload      *reload;
@@ -101,6 +105,20 @@ static bool bind_listeners(struct server *s)
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
 
+static bool build_cloud(struct server *s)
+{
+	if (!s->conf->cloud_enable)
+		return true;
+	if (cloud_new(&s->cloud, s->loop, s->store, s->conf) != ERR_OK) {
+		fputs("coopd: there is no memory for the checkpoints.\n", stderr);
+		return false;
+	}
+	server_join(s->tunnel, s->cloud);
+	s->front     = (struct http_part){ .routes = rest_routes, .part = s->cloud };
+	s->operators = (struct http_part){ .routes = quota_routes, .part = s->cloud };
+	return true;
+}
+
 /* Everything up to the point where clients could come in. */
 static bool build(struct server *s)
 {
@@ -118,6 +136,8 @@ static bool build(struct server *s)
 	}
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
+		return false;
+	if (!build_cloud(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	health_init(&s->health, s->store);
@@ -142,6 +162,8 @@ static bool start_http(struct server *s)
 	struct http_config cfg = { .name            = "http",
 		                   .routes          = health_routes,
 		                   .part            = &s->health,
+		                   .more            = &s->front,
+		                   .more_count      = s->cloud ? 1 : 0,
 		                   .connections_max = s->conf->limits.http_connections,
 		                   .per_address_max = s->conf->limits.http_per_address };
 
@@ -159,7 +181,7 @@ static bool start_admin(struct server *s)
 	if (s->admin_fd < 0)
 		return true;
 
-	enum err started = admin_start(&s->admin, s->conf, s->admin_fd);
+	enum err started = admin_start(&s->admin, s->conf, s->admin_fd, &s->operators, s->cloud ? 1 : 0);
 
 	s->admin_fd = -1;
 	return started == ERR_OK;
@@ -170,6 +192,8 @@ static bool start(struct server *s)
 	if (store_start(s->store) != ERR_OK)
 		return false;
 	tunnel_start(s->tunnel);
+	if (s->cloud)
+		cloud_start(s->cloud);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
@@ -200,6 +224,8 @@ static void on_stop(void *arg)
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
 	tunnel_stop(s->tunnel);
+	if (s->cloud)
+		cloud_stop(s->cloud);
 	ws_stop(s->ws, on_all_closed, s);
 }
 
@@ -278,12 +304,16 @@ static void take_down(struct server *s)
 		http_stop(s->http);
 	if (s->reload)
 		reload_free(s->reload);
+	if (s->cloud)
+		cloud_finish(s->cloud);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
 		loop_drain(s->loop);
 	if (s->ws)
 		ws_free(s->ws);
+	if (s->cloud)
+		cloud_free(s->cloud);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)

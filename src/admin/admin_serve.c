@@ -5,7 +5,6 @@
 
 #include "base/auto.h"
 #include "base/metric.h"
-#include "net/http.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,15 +42,18 @@ static enum err on_metrics(struct http_answer *a, struct http_request *rq, void 
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/metrics", on_metrics },
+	{ "GET", "/metrics", on_metrics, NULL, NULL },
 	{ 0 },
 };
 
-enum err admin_start(struct admin **out, const struct conf *conf, int fd)
+enum err admin_start(struct admin **out, const struct conf *conf, int fd, const struct http_part *more,
+                     size_t more_count)
 {
 	struct http_config cfg = {
 		.name            = "admin",
 		.routes          = routes,
+		.more            = more,
+		.more_count      = more_count,
 		.guard           = ask_for_token,
 		.connections_max = conf->limits.admin_connections,
 	};

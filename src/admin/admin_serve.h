@@ -11,11 +11,18 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/http.h"
+
+#include <stddef.h>
 
 struct admin;
 
-/* Serves on this listening socket, which it owns from here on. conf must outlive it. Errors as of http_start. */
-enum err admin_start(struct admin **out, const struct conf *conf, int fd);
+/*
+ * Serves on this listening socket, which it owns from here on, the routes of other parts too (below /admin, by custom).
+ * conf and what more points to must outlive it. Errors as of http_start.
+ */
+enum err admin_start(struct admin **out, const struct conf *conf, int fd, const struct http_part *more,
+                     size_t more_count);
 
 /* As http_stop. The socket's file stays; it is the caller's. */
 void admin_stop(struct admin *a);

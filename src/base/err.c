@@ -57,3 +57,8 @@ const char *err_people(enum err e)
 {
 	return row_of(e)->people;
 }
+
+bool err_is_load(enum err e)
+{
+	return e == ERR_BUSY || e == ERR_TRANSFERS;
+}

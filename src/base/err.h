@@ -6,6 +6,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
+
 enum err {
 	ERR_OK = 0,
 #define ERR(name, fault, http, rest, tunnel, people) ERR_##name,
@@ -23,5 +25,11 @@ int            err_http(enum err e);
 const char    *err_rest(enum err e);
 int            err_tunnel(enum err e);
 const char    *err_people(enum err e);
+
+/*
+ * Ours, but only that there is too much to do (ERR_BUSY, ERR_TRANSFERS): everybody hears it then, so that it is counted,
+ * and no line of the log for each.
+ */
+bool err_is_load(enum err e);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * JSON, over jansson: the only door to it. Part of what coopd says in JSON is small and fixed, so building is by
- * json_put_* on an object and one json_text at the end.
+ * JSON, over jansson: the only door to it. What coopd says in JSON is small and fixed, so building is by json_put_* on
+ * an object (json_add_* on an array) and one json_text at the end. What it is told is small too: one object, read whole,
+ * of whose members the reader picks those it knows.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -23,10 +24,36 @@ void json_put_text(struct json *j, const char *key, const char *value);
 void json_put_int(struct json *j, const char *key, int64_t value);
 void json_put_bool(struct json *j, const char *key, bool value);
 
-/* Takes child over. */
+void json_put_null(struct json *j, const char *key);
+
+/* Takes child over; a NULL counts as a failure. */
 void json_put_json(struct json *j, const char *key, struct json *child);
+
+/* The same with an array. */
+struct json *json_array_new(void);
+void         json_add_text(struct json *array, const char *value);
+void         json_add_json(struct json *array, struct json *child);
 
 /* The compact text in keys' order of insertion, ended by NUL, for free(); NULL when anything failed. */
 char *json_text(const struct json *j);
+
+/*
+ * Reads one object of JSON (RFC 8259), strictly: ERR_MALFORMED for anything else, also for what stands behind it, for a
+ * member that comes twice, text that is not UTF-8 or has a NUL in it, numbers beyond 64 bits, and more than
+ * JSON_DEPTH_MAX objects and arrays inside each other. ERR_NOMEM. *out is untouched then.
+ */
+#define JSON_DEPTH_MAX 16
+enum err json_parse(struct json **out, const char *text, size_t len);
+
+/*
+ * One member of an object. ERR_NOT_FOUND: it is not there, or null; ERR_MALFORMED: it is something else than asked for
+ * (1.0 is no integer). *out is untouched then. Texts live as long as j.
+ */
+enum err json_get_text(const char **out, const struct json *j, const char *key);
+enum err json_get_int(int64_t *out, const struct json *j, const char *key);
+
+/* The member is an array of so many; each of its texts, at below that. */
+enum err json_get_array(size_t *count, const struct json *j, const char *key);
+enum err json_get_array_text(const char **out, const struct json *j, const char *key, size_t at);
 
 #endif

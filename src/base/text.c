@@ -10,6 +10,8 @@
 /* Words this long are not compared further: keys and commands are shorter. */
 #define DISTANCE_WORD_MAX 63
 
+#define UTF8_BYTES_MAX 4
+
 bool text_copy(char *out, size_t cap, const char *text)
 {
 	if (cap == 0)
@@ -22,6 +24,11 @@ bool text_copy(char *out, size_t cap, const char *text)
 	memcpy(out, text, len);
 	out[len] = '\0';
 	return fits;
+}
+
+size_t text_length(const char *text)
+{
+	return strlen(text);
 }
 
 bool text_formatv(char *out, size_t cap, const char *format, va_list args)
@@ -117,11 +124,8 @@ void text_escape(char *out, size_t cap, const void *data, size_t len)
 	out[used] = '\0';
 }
 
-/*
- * The length of the whole character that starts here, 0 for none. The text's NUL is no continuation byte, so nothing
- * behind it is read.
- */
-static size_t utf8_char(const uint8_t *at)
+/* The length of the whole character that these bytes start with, 0 for none. len is at least 1. */
+static size_t utf8_char(const uint8_t *at, size_t len)
 {
 	size_t   more;
 	uint32_t code, least;
@@ -144,7 +148,7 @@ static size_t utf8_char(const uint8_t *at)
 		return 0;
 	}
 	for (size_t i = 1; i <= more; i++) {
-		if ((at[i] & 0xc0) != 0x80)
+		if (i >= len || (at[i] & 0xc0) != 0x80)
 			return 0;
 		code = code << 6 | (at[i] & 0x3f);
 	}
@@ -157,7 +161,8 @@ void text_make_utf8(char *text)
 	uint8_t *at = (uint8_t *)text;
 
 	while (*at) {
-		size_t n = utf8_char(at);
+		size_t n =
+			utf8_char(at, UTF8_BYTES_MAX); /* no byte behind the NUL is looked at: it continues nothing */
 
 		if (n == 0) {
 			*at = '?';
@@ -165,6 +170,33 @@ void text_make_utf8(char *text)
 		}
 		at += n;
 	}
+}
+
+/* C0 and DEL are one byte; C1, U+0080 to U+009F, are two. */
+static bool is_control(const uint8_t *at, size_t n)
+{
+	return (n == 1 && (at[0] < 0x20 || at[0] == 0x7f)) || (n == 2 && at[0] == 0xc2 && at[1] < 0xa0);
+}
+
+void text_clean(char *out, size_t cap, const void *data, size_t len, size_t chars_max)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	const uint8_t    *at            = data;
+	size_t            used          = 0;
+
+	for (; len > 0 && chars_max > 0; chars_max--) {
+		size_t      n    = utf8_char(at, len);
+		const void *from = n == 0 ? replacement : is_control(at, n) ? " " : (const char *)at;
+		size_t      put  = n == 0 ? sizeof(replacement) - 1 : is_control(at, n) ? 1 : n;
+
+		if (used + put >= cap)
+			break;
+		memcpy(out + used, from, put);
+		used += put;
+		at += n ? n : 1;
+		len -= n ? n : 1;
+	}
+	out[used] = '\0';
 }
 
 enum err text_to_int(int64_t *out, const char *text, int64_t min, int64_t max)

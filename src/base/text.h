@@ -14,6 +14,9 @@
 /* Copies text into out of cap bytes, cut at a byte if too long, always ended by NUL. False when it was cut. */
 bool text_copy(char *out, size_t cap, const char *text);
 
+/* Bytes before the NUL: for pure files, which see nothing of the C library but mem*. */
+size_t text_length(const char *text);
+
 /* snprintf that says whether all fitted. out is always ended by NUL (cap at least 1). */
 bool text_format(char *out, size_t cap, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool text_formatv(char *out, size_t cap, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
@@ -35,6 +38,14 @@ void text_escape(char *out, size_t cap, const void *data, size_t len);
  * (surrogates and what lies beyond U+10FFFF excluded) becomes '?'.
  */
 void text_make_utf8(char *text);
+
+/*
+ * A peer's bytes made fit to be shown to people: at most chars_max characters of valid UTF-8. Each byte that is no part of
+ * a whole, shortest-form character becomes U+FFFD, each control character (C0, DEL, C1) a blank. Stops before the first
+ * character that does not fit; 4 * chars_max + 1 bytes of room are always enough. out is always ended by NUL (cap at
+ * least 1).
+ */
+void text_clean(char *out, size_t cap, const void *data, size_t len, size_t chars_max);
 
 /* Decimal digits only (a leading '-' for negative), whole text, within [min, max]; ERR_MALFORMED otherwise. */
 enum err text_to_int(int64_t *out, const char *text, int64_t min, int64_t max);

@@ -33,6 +33,7 @@ struct conf_list {
 #define CONF_C_HEADER   char *
 #define CONF_C_PATH     char *
 #define CONF_C_FLAG     bool
+#define CONF_C_COUNT    int64_t
 #define CONF_C_LEVEL    enum conf_level
 #define CONF_C_FORMAT   enum conf_format
 #define CONF_C_SCALE    enum conf_scale
@@ -40,6 +41,8 @@ struct conf_list {
 #define CONF_C_NETWORKS struct conf_list
 #define CONF_C_ORIGINS  struct conf_list
 #define CONF_C_LIST     struct conf_list
+
+#define CONF_COUNT_MAX 10000 /* of a COUNT; they begin at 1 */
 
 struct conf_origin; /* where each value came from; for --print-config */
 

@@ -74,7 +74,7 @@ static enum err on_readyz(struct http_answer *a, struct http_request *rq, void *
 }
 
 const struct http_route health_routes[] = {
-	{ "GET", "/healthz", on_healthz },
-	{ "GET", "/readyz", on_readyz },
+	{ "GET", "/healthz", on_healthz, NULL, NULL },
+	{ "GET", "/readyz", on_readyz, NULL, NULL },
 	{ 0 },
 };

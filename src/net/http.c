@@ -5,12 +5,14 @@
  *
  *	on_connection	accepted: a slot in the table (the listener's thread)
  *	on_first_line	a request begins (from here on the connection's own thread)
- *	on_request	the head is there: refuse it, or say nothing; once more when the request is whole: answer
+ *	on_request	the head is there: refuse it, or say nothing; then for each piece of a body; once more when the
+ *			request is whole: answer
  *	on_completed	the answer was sent, or the connection broke; the next request, or a close, follows
  *	on_connection	closed: the slot's end (the listener's thread)
  *
- * A refusal is queued in the first of the two calls, since the library drops the connection when an answer comes while
- * it reads a body; whatever is queued there closes the connection. Handlers run in the last one.
+ * A refusal is queued in the first of these calls, since the library drops the connection when an answer comes while
+ * it reads a body; whatever is queued there closes the connection. Handlers run in the last one. An answer that is a
+ * stream is read between it and on_completed.
  */
 #include "net/http_request.h"
 
@@ -21,6 +23,8 @@
 #include "os/log.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +34,8 @@
 #include <unistd.h>
 
 #define STACK_BYTES      (256 * 1024)
+#define MEMORY_BYTES     (128 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
+#define UNSENT_BYTES     (128 * 1024)
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
 #define LINGER_WAIT_MS   2000
@@ -101,9 +107,10 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 	struct http_server  *s  = arg;
 	struct http_request *rq = request_of(mhd);
 
-	(void)uri;
 	if (rq) {
-		rq->began_ms = clock_mono_ms();
+		rq->began_ms   = clock_mono_ms();
+		rq->target     = uri;
+		rq->line_bytes = strlen(uri); /* here it has its query still */
 		http_table_hear(&s->table, &rq->slot);
 	}
 	return NULL;
@@ -115,18 +122,21 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 {
 	struct http_request *rq = request_of(mhd);
 
+	size_t came = *len;
+
 	(void)arg;
-	(void)version;
-	(void)data;
 	if (!rq)
 		return MHD_NO;
 	if (!*state) {
 		*state     = rq;
 		rq->method = method;
 		rq->path   = path;
-		return http_request_begin(rq);
+		return http_request_begin(rq, version);
 	}
-	return *len == 0 ? http_request_finish(rq) : MHD_NO;
+	if (came == 0)
+		return http_request_finish(rq);
+	*len = 0; /* taken */
+	return rq->route->body ? http_body_data(rq, data, came) : MHD_NO;
 }
 
 /*
@@ -185,6 +195,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 
 	if (!rq)
 		return;
+	http_body_close(rq);
 	if (info) {
 		count_answer(info->http_status);
 		log_answer(rq, ours, info->http_status);
@@ -228,11 +239,22 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
 	                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
-	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head,
+	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head + MEMORY_BYTES,
 	                        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
 	                        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
 	                        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_UNESCAPE_CALLBACK,
 	                        keep_escapes, s, MHD_OPTION_END);
+}
+
+/*
+ * What accepted sockets inherit. The kernel would keep megabytes for a reader who is slow on a short way; this holds for
+ * what is not sent yet, so one who is fast on a long way has as much under way as before. Unix sockets do not know it.
+ */
+static void tune(int fd)
+{
+	int unsent = UNSENT_BYTES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 }
 
 static enum err start_daemons(struct http_server *s)
@@ -240,6 +262,7 @@ static enum err start_daemons(struct http_server *s)
 	for (size_t i = 0; i < s->listener_count; i++) {
 		struct http_listener *l = &s->listeners[i];
 
+		tune(l->fd);
 		l->daemon = start_daemon(s, l->fd);
 		if (l->daemon)
 			continue;
@@ -259,6 +282,8 @@ static enum err start_table(struct http_server *s)
 		.unlimited       = &s->trusted,
 		.request_ms      = s->conf->limits.http_request_ms,
 		.idle_ms         = s->conf->limits.http_idle_ms,
+		.rate            = s->conf->limits.http_transfer_rate,
+		.rate_ms         = s->conf->limits.http_transfer_rate_ms,
 	};
 
 	return http_table_init(&s->table, &cfg);
@@ -310,6 +335,7 @@ static void free_server(struct http_server *s)
 			close(s->listeners[i].fd);
 	}
 	free(s->listeners);
+	http_transfers_fini(&s->transfers);
 	addr_nets_fini(&s->trusted);
 	free(s);
 }
@@ -333,6 +359,8 @@ static struct http_server *new_server(const struct http_config *cfg, const struc
 	s->conf           = conf;
 	s->listeners      = listeners;
 	s->listener_count = fd_count;
+	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,
+	                    (size_t)conf->limits.http_transfers_per_address);
 	return s;
 }
 

@@ -5,9 +5,10 @@
  * and fills an answer. GET and HEAD keep the connection; every answer to a request with a body, and every error,
  * closes it.
  *
- * What is refused before a handler sees anything: a head that could be read in two ways (400, net/http_head.h), a
+ * What is refused before a handler sees anything: a head that could be read in two ways (400, net/http_head.h; so is one
+ * with a NUL anywhere, or with folded lines), a
  * forwarding field of a trusted proxy that names no address (400), a path that is written oddly or that no route has
- * (404), a method that the path's routes lack (405, with Allow), a body (413, as no route takes one). Errors are
+ * (404), a method that the path's routes lack (405, with Allow), a body where the route takes none (413). Errors are
  * {"error":"text"}, but for the few that the library itself answers: a malformed request line or field, a length that
  * is no number, a head that is too long (431).
  *
@@ -23,11 +24,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct http_server;
 struct http_request;
 
-/* What a handler answers with. body is for free() unless is_static. */
+/*
+ * A body that is made while it is sent, on the connection's thread, in constant memory. read fills up to cap bytes and
+ * returns how many (at least 1); -1 breaks the connection, so that the peer cannot take what it has for the whole. free
+ * is called once, whatever becomes of the answer.
+ */
+struct http_stream {
+	uint64_t bytes; /* exactly so many come */
+	ssize_t (*read)(void *arg, uint64_t at, void *out, size_t cap);
+	void (*free)(void *arg);
+	void *arg;
+};
+
+#define HTTP_FIELDS_MAX      8
+#define HTTP_FIELD_BYTES_MAX 160 /* with a NUL */
+
+#define HTTP_PARTS_MAX      4
+#define HTTP_PART_BYTES_MAX 127
+
+/* What a handler answers with. body is for free() unless is_static; not looked at when there is a stream. */
 struct http_answer {
 	int         status;
 	const char *type; /* Content-Type, static */
@@ -35,22 +55,106 @@ struct http_answer {
 	size_t      body_len;
 	bool        is_static;
 	bool        no_store; /* Cache-Control: no-store */
+
+	/*
+	 * A body that is streamed: counts as a transfer (below). NULL: body. http_answer_stream sets it; a pointer set
+	 * otherwise must stay after the handler returned, until the stream's free.
+	 */
+	const struct http_stream *stream;
+	struct http_stream        own_stream;             /* http_answer_stream's */
+	uint64_t                  part_first, part_bytes; /* of a 206: http_answer_range's */
+
+	size_t field_count;
+	struct {
+		const char *name; /* static */
+		char        value[HTTP_FIELD_BYTES_MAX];
+	} fields[HTTP_FIELDS_MAX]; /* added by http_answer_field */
 };
+
+/* The body is this stream, which is copied. */
+void http_answer_stream(struct http_answer *a, const struct http_stream *stream);
+
+/* Adds one field to the head of the answer. The value must fit and hold no controls (our own bugs). */
+void http_answer_field(struct http_answer *a, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Turns a 200 with a stream into a 206 if the request, a GET, asks for one range of bytes, and its If-Range, if any, is
+ * this etag, quotes and all; into a 416 in the route's form of errors, with no other field of a, if the range lies
+ * beyond the end. Any other Range is ignored. Adds Accept-Ranges and Content-Range. The stream's read gets the place in
+ * the whole. Call it last: what it leaves in *a is for the library.
+ */
+void http_answer_range(struct http_answer *a, const struct http_request *rq, const char *etag);
 
 /* Fills *a, which is zeroed; an error becomes its HTTP status with {"error":"text"}, and *a must own nothing then. */
 typedef enum err (*http_handler)(struct http_answer *a, struct http_request *rq, void *part);
 
+/*
+ * Takes a request's body as it comes, on the connection's thread. Where a route has none, a body is 413.
+ *
+ *	begin	the head is there, before any byte of the body: an error, or an answer with a status, refuses it; *sink is
+ *		what the others get. The body's length by Content-Length; -1: chunked. Runs before 100 Continue.
+ *	data	some bytes; after an error the rest is read and dropped (up to a bound; beyond it the connection goes), and
+ *		that error is the answer
+ *	end	all is there, as the length said: fills the answer
+ *	abort	instead of end, when the connection broke, was too slow (ERR_SLOW), or data failed: frees sink. After data
+ *		failed, *a may be filled with the answer; a NULL means nobody hears it.
+ *
+ * An accepted body is a transfer: it leaves the deadline of requests, and counts in limits.http_transfers... (503
+ * transfers, 429 rate in the first call) and must keep limits.http_transfer_rate.
+ */
+struct http_body {
+	enum err (*begin)(void **sink, struct http_answer *a, struct http_request *rq, int64_t length, void *part);
+	enum err (*data)(void *sink, const uint8_t *bytes, size_t len);
+	enum err (*end)(struct http_answer *a, struct http_request *rq, void *sink, void *part);
+	void (*abort)(struct http_answer *a, struct http_request *rq, void *sink, enum err why);
+};
+
+/* Makes *a an error of a route in that route's own form; ERR_NOMEM, and *a is zeroed then. */
+typedef enum err (*http_error_form)(struct http_answer *a, struct http_request *rq, enum err e);
+
 /* A HEAD request is a GET whose body is not sent. The table ends with a NULL path. */
 struct http_route {
-	const char  *method;
-	const char  *path; /* exact */
-	http_handler handler;
+	const char *method;
+	/*
+	 * Exact; or with {names} in place of whole parts, "/v1/campaigns/{id}/checkpoint": http_path_part gives them.
+	 * An exact path wins over one with names.
+	 */
+	const char             *path;
+	http_handler            handler; /* NULL when there is a body */
+	const struct http_body *body;    /* NULL: takes none */
+	http_error_form
+		errors; /* of whatever net/ itself refuses under this path (404 and 405 too); NULL: {"error":"text"} */
+};
+
+/* The n-th {name} of the path, from 0. Not empty. */
+const char *http_path_part(const struct http_request *rq, size_t n);
+
+/*
+ * The value of ?name=value, undecoded, but that a + is a blank; "" without a value. NULL when it is not there, or there
+ * twice: then http_has_query says so, and the request is an error (ERR_MALFORMED), since nobody knows which one counts.
+ */
+const char *http_query(const struct http_request *rq, const char *name);
+bool        http_has_query(const struct http_request *rq, const char *name);
+
+/* Whether the request came over TLS, loopback, a unix socket, or from a trusted proxy: a key may travel there. */
+bool http_is_private(const struct http_request *rq);
+
+/* Whether limits per address do not count: loopback without forwarding field, outside production. */
+bool http_is_exempt(const struct http_request *rq);
+
+/* A part and its routes, for a server of several. */
+struct http_part {
+	const struct http_route *routes;
+	void                    *part;
 };
 
 struct http_config {
 	const char              *name; /* in logs */
 	const struct http_route *routes;
 	void                    *part;
+	const struct http_part  *more; /* further parts, whose paths are others; NULL: none */
+	size_t                   more_count;
 	/*
 	 * Asked about each request before its route is looked for: an error, or an answer with a status, ends it. NULL:
 	 * the rule of the public front, http_guard_origin.
@@ -74,10 +178,11 @@ void http_stop(struct http_server *s);
 void http_poke(struct http_server *s);
 
 /* Of a request; the strings live as long as the handler runs. */
-const char *http_method(const struct http_request *rq);
-const char *http_path(const struct http_request *rq);
-const char *http_header(const struct http_request *rq, const char *name); /* the only line of this name, or NULL */
-const struct addr *http_client(const struct http_request *rq);            /* behind trusted proxies */
+const char        *http_method(const struct http_request *rq);
+const char        *http_path(const struct http_request *rq);
+const char        *http_header(const struct http_request *rq,
+                               const char                *name); /* the only line of this name, no blanks around it; or NULL */
+const struct addr *http_client(const struct http_request *rq); /* behind trusted proxies */
 
 /* Whether any line has this name; a name that ends in * stands for all that begin so. */
 bool http_has_header(const struct http_request *rq, const char *name);

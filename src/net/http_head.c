@@ -40,15 +40,22 @@ static void add_forwarded(struct http_head *h, const char *value)
 
 void http_head_add(struct http_head *h, const char *name, const char *value)
 {
-	if (!is_token(name)) {
-		h->has_bad_name = true;
+	h->bytes += strlen(name) + strlen(value) + strlen(": \r\n");
+	if (!is_token(name) || strchr(value, '\r')) {
+		h->has_bad_line = true;
 	} else if (text_same_nocase(name, "Content-Length")) {
 		h->lengths++;
-		if (value[strspn(value, "0")] != '\0')
+		if (text_to_int(&h->length, value, 0, INT64_MAX) != ERR_OK) {
+			h->length         = -1;
+			h->has_bad_length = true;
+		}
+		if (h->length != 0)
 			h->has_body = true;
 	} else if (text_same_nocase(name, "Transfer-Encoding")) {
 		h->codings++;
-		h->has_body = true;
+		h->length     = -1;
+		h->is_chunked = strcmp(value, "chunked") == 0;
+		h->has_body   = true;
 	} else if (text_same_nocase(name, "Host")) {
 		h->hosts++;
 	} else if (text_same_nocase(name, "Authorization")) {
@@ -58,11 +65,13 @@ void http_head_add(struct http_head *h, const char *name, const char *value)
 		add_forwarded(h, value);
 }
 
-enum err http_head_check(const struct http_head *h, const char *method)
+enum err http_head_check(const struct http_head *h, const char *method, bool takes_chunks)
 {
 	bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 
-	if (h->has_bad_name || h->lengths > 1 || h->hosts > 1 || h->authorizations > 1 || h->codings > 0)
+	if (h->has_bad_line || h->has_bad_length || h->lengths > 1 || h->hosts > 1 || h->authorizations > 1)
+		return ERR_MALFORMED;
+	if (h->codings > 0 && !(takes_chunks && h->codings == 1 && h->is_chunked && h->lengths == 0))
 		return ERR_MALFORMED;
 	if (reads && h->has_body)
 		return ERR_MALFORMED;

@@ -1,16 +1,11 @@
 /*
- * Requests: the head is judged, the route is found, the handler is called, the answer is handed to the library.
+ * Requests: the head is judged, and the handler is called.
  */
 #include "net/http_request.h"
 
-#include "base/auto.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "net/http_head.h"
-#include "os/log.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -70,108 +65,111 @@ bool http_has_header(const struct http_request *rq, const char *name)
 	return search.count > 0;
 }
 
-/* --- Answers --- */
-
-enum err http_answer_error(struct http_answer *a, int status, const char *text)
-{
-	AUTO(json_freep) struct json *j = json_object_new();
-
-	*a = (struct http_answer){ 0 };
-	if (!j)
-		return ERR_NOMEM;
-	json_put_text(j, "error", text);
-	a->body = json_text(j);
-	if (!a->body)
-		return ERR_NOMEM;
-	a->body_len = strlen(a->body);
-	a->status   = status;
-	a->type     = "application/json";
-	a->no_store = true;
-	return ERR_OK;
-}
-
-static bool reads_only(const struct http_request *rq)
+bool http_request_reads_only(const struct http_request *rq)
 {
 	return strcmp(rq->method, "GET") == 0 || strcmp(rq->method, "HEAD") == 0;
 }
 
-static void add_field(struct MHD_Response *r, const char *name, const char *value)
+bool http_is_private(const struct http_request *rq)
 {
-	if (value)
-		MHD_add_response_header(r, name, value);
+	const struct addr *peer = &rq->slot.peer;
+
+	return peer->family == ADDR_UNIX || addr_is_loopback(peer) || addr_nets_contain(&rq->server->trusted, peer);
 }
 
-/* Hands the answer to the library, which sends it; the body is the library's or gone afterwards. */
-static enum MHD_Result send_answer(struct http_request *rq, struct http_answer *a)
+bool http_is_exempt(const struct http_request *rq)
 {
-	enum MHD_ResponseMemoryMode mode = a->is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE;
-	struct MHD_Response        *r    = MHD_create_response_from_buffer(a->body_len, a->body, mode);
-	enum MHD_Result             queued;
-	bool                        closes;
-
-	if (!r) {
-		if (!a->is_static)
-			free(a->body);
-		return MHD_NO;
-	}
-	assert(a->status);
-	closes = a->status >= 400 || !reads_only(rq) || rq->has_body;
-	add_field(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
-	add_field(r, MHD_HTTP_HEADER_CACHE_CONTROL, a->no_store ? "no-store" : NULL);
-	add_field(r, MHD_HTTP_HEADER_CONNECTION, closes ? "close" : NULL);
-	add_field(r, MHD_HTTP_HEADER_ALLOW, a->status == MHD_HTTP_METHOD_NOT_ALLOWED ? rq->methods : NULL);
-	add_field(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, a->status == MHD_HTTP_UNAUTHORIZED ? "Bearer" : NULL);
-	if (http_table_move(&rq->server->table, &rq->slot, HTTP_ANSWERING))
-		queued = MHD_queue_response(rq->mhd, (unsigned)a->status, r);
-	else
-		queued = MHD_NO;
-	MHD_destroy_response(r);
-	return queued;
-}
-
-static enum MHD_Result send_error(struct http_request *rq, enum err e)
-{
-	struct http_answer a;
-
-	if (err_fault(e) == ERR_FAULT_US)
-		log_warn("http", rq->slot.id, "fails", "server=%s error=%s", rq->server->cfg.name, err_name(e));
-	if (http_answer_error(&a, err_http(e), err_people(e)) != ERR_OK)
-		return MHD_NO;
-	return send_answer(rq, &a);
-}
-
-/* Sends what a guard or a handler came to. */
-static enum MHD_Result send_result(struct http_request *rq, struct http_answer *a, enum err e)
-{
-	return e == ERR_OK ? send_answer(rq, a) : send_error(rq, e);
+	if (rq->is_forwarded)
+		return false;
+	if (rq->slot.peer.family == ADDR_UNIX)
+		return true;
+	return !rq->server->conf->server_production && addr_is_loopback(&rq->client);
 }
 
 /* --- Requests --- */
 
+/*
+ * The library takes a NUL in a line for its end, and what stands behind it is lost: a path or a field would be another one
+ * than a proxy saw. Its strings lie in the memory that the head was read into, with NULs for line breaks, so they show
+ * where bytes are missing. So do folded lines, which it spoils by joining them.
+ */
+struct head_reader {
+	struct http_head *head;
+	const char       *end; /* of the line before */
+	bool              is_cut;
+};
+
+/* Whether from one place to another there is nothing but so many line breaks, of one or two bytes each. */
+static bool is_break(const char *from, const char *to, size_t breaks)
+{
+	uintptr_t gap = (uintptr_t)to - (uintptr_t)from;
+
+	if (gap < breaks || gap > 2 * breaks)
+		return false;
+	for (size_t i = 0; i < gap; i++) {
+		if (from[i] && from[i] != '\r' && from[i] != '\n')
+			return false;
+	}
+	return true;
+}
+
+/* Blanks behind a value are no part of it (RFC 9110, 5.5), for us and for the library when it looks again. */
+static void strip_end(const char *value, char *end)
+{
+	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
+}
+
 static enum MHD_Result add_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
+	struct head_reader *r   = arg;
+	char               *end = value ? strchr(value, '\0') : NULL;
+
 	(void)kind;
-	http_head_add(arg, name, value ? value : "");
+	if (!end || !is_break(r->end, name, 1)) {
+		r->is_cut = true;
+		return MHD_NO;
+	}
+	r->end = end;
+	/* A coding has told the library already how to read the body: it counts as it was then. */
+	if (!text_same_nocase(name, "Transfer-Encoding"))
+		strip_end(value, end);
+	http_head_add(r->head, name, value);
 	return MHD_YES;
 }
 
-/* Looks at the head as a whole, and finds out who asks. */
-static enum err check_head(struct http_request *rq)
+/* The first line, with its NULs for the blanks: method, target, version. */
+static bool is_line_whole(const struct http_request *rq, const char *version)
+{
+	uintptr_t method = (uintptr_t)rq->method, target = (uintptr_t)rq->target;
+
+	return target - method == strlen(rq->method) + 1 && (uintptr_t)version - target == rq->line_bytes + 1;
+}
+
+/* Collects the lines. One that cannot be seen whole makes the head a bad one. */
+static void read_lines(struct http_head *head, struct http_request *rq, const char *version)
+{
+	struct head_reader              r = { .head = head, .end = strchr(version, '\0') };
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(rq->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, add_header, &r);
+	if (r.is_cut || !info || !is_line_whole(rq, version) || !is_break(r.end, rq->method + info->header_size, 2))
+		head->has_bad_line = true;
+}
+
+/* Reads the head as a whole, and finds out who asks. ERR_MALFORMED: the proxy names no address. */
+static enum err read_head(struct http_head *head, struct http_request *rq, const char *version)
 {
 	struct http_server *s = rq->server;
-	struct http_head    head;
 	bool                forwarded;
 
-	http_head_init(&head, s->conf->http_client_address_header);
-	MHD_get_connection_values(rq->mhd, MHD_HEADER_KIND, add_header, &head);
-	rq->has_body = head.has_body;
-	rq->client   = rq->slot.peer;
-	if (http_head_check(&head, rq->method) != ERR_OK)
-		return ERR_MALFORMED;
-	if (addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted,
-	                head.has_forwarded ? head.forwarded : NULL, head.forwarded_len) != ERR_OK)
-		return ERR_MALFORMED;
-	return http_path_is_plain(rq->path) ? ERR_OK : ERR_NOT_FOUND;
+	http_head_init(head, s->conf->http_client_address_header);
+	read_lines(head, rq, version);
+	rq->has_body     = head->has_body || head->has_bad_line; /* who knows what follows */
+	rq->is_forwarded = head->has_forwarded;
+	return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted,
+	                   head->has_forwarded ? head->forwarded : NULL, head->forwarded_len);
 }
 
 static bool is_allowed_origin(const struct conf *conf, const char *origin)
@@ -189,64 +187,57 @@ enum err http_guard_origin(struct http_answer *a, struct http_request *rq, void 
 {
 	(void)a;
 	(void)part;
-	if (reads_only(rq) || !http_has_header(rq, "Origin"))
+	if (http_request_reads_only(rq) || !http_has_header(rq, "Origin"))
 		return ERR_OK;
 	return is_allowed_origin(rq->server->conf, http_header(rq, "Origin")) ? ERR_OK : ERR_ORIGIN;
 }
 
-static void add_method(struct http_request *rq, const char *method)
+/* All of a head that can be refused before the guard is asked. found: what http_route_find said. */
+static enum err check_head(const struct http_request *rq, const struct http_head *head, const char *version,
+                           enum err found)
 {
-	const char *also = strcmp(method, "GET") == 0 ? ", HEAD" : "";
-	size_t      len  = strlen(rq->methods);
+	/* A coding in HTTP/1.0 is unknown to whoever forwards by the rules of 1.0 (RFC 9112, 6.1). */
+	bool     takes_chunks = found == ERR_OK && rq->route->body && strcmp(version, "HTTP/1.1") == 0;
+	enum err e            = http_head_check(head, rq->method, takes_chunks);
 
-	text_format(rq->methods + len, sizeof(rq->methods) - len, "%s%s%s", len ? ", " : "", method, also);
-}
-
-/* ERR_NOT_FOUND: no route has the path. ERR_METHOD: none of those that have it takes the method; all are listed. */
-static enum err find_route(const struct http_route **out, struct http_request *rq)
-{
-	const char *method = strcmp(rq->method, "HEAD") == 0 ? "GET" : rq->method;
-
-	rq->methods[0] = '\0';
-	for (const struct http_route *r = rq->server->cfg.routes; r->path; r++) {
-		if (strcmp(r->path, rq->path) != 0)
-			continue;
-		if (strcmp(r->method, method) == 0) {
-			*out = r;
-			return ERR_OK;
-		}
-		add_method(rq, r->method);
-	}
-	return rq->methods[0] ? ERR_METHOD : ERR_NOT_FOUND;
-}
-
-enum MHD_Result http_request_begin(struct http_request *rq)
-{
-	const struct http_route *route;
-	struct http_answer       a     = { 0 };
-	http_handler             guard = rq->server->cfg.guard ? rq->server->cfg.guard : http_guard_origin;
-	enum err                 e     = check_head(rq);
-
+	if (head->bytes + rq->line_bytes > (size_t)rq->server->conf->limits.http_head)
+		return ERR_HEAD_TOO_BIG;
 	if (e != ERR_OK)
-		return send_error(rq, e);
-	e = guard(&a, rq, rq->server->cfg.part);
+		return e;
+	return http_path_is_plain(rq->path) ? ERR_OK : ERR_NOT_FOUND;
+}
+
+enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
+{
+	struct http_head   head;
+	struct http_answer a     = { 0 };
+	http_handler       guard = rq->server->cfg.guard ? rq->server->cfg.guard : http_guard_origin;
+	enum err           named = read_head(&head, rq, version);
+	enum err           found = http_route_find(rq);
+	enum err           e     = check_head(rq, &head, version, found);
+
+	if (e == ERR_OK)
+		e = named;
+	if (e == ERR_OK)
+		e = guard(&a, rq, rq->server->cfg.part);
 	if (e != ERR_OK || a.status)
-		return send_result(rq, &a, e);
-	e = find_route(&route, rq);
-	if (e == ERR_OK && rq->has_body)
-		e = ERR_TOO_BIG; /* no route takes a body */
-	return e == ERR_OK ? MHD_YES : send_error(rq, e);
+		return http_send(rq, &a, e);
+	if (found != ERR_OK)
+		return http_send_error(rq, found);
+	if (rq->route->body)
+		return http_body_begin(rq, head.length);
+	return rq->has_body ? http_send_error(rq, ERR_TOO_BIG) : MHD_YES;
 }
 
 enum MHD_Result http_request_finish(struct http_request *rq)
 {
-	const struct http_route *route;
-	struct http_answer       a = { 0 };
-	enum err                 e = find_route(&route, rq);
+	struct http_answer a = { 0 };
+	enum err           e;
 
+	if (rq->route->body)
+		return http_body_finish(rq);
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
-	if (e == ERR_OK)
-		e = route->handler(&a, rq, rq->server->cfg.part);
-	return send_result(rq, &a, e);
+	e = rq->route->handler(&a, rq, rq->part);
+	return http_send(rq, &a, e);
 }

@@ -10,24 +10,17 @@
 #include "base/metric.h"
 #include "os/clock.h"
 #include "os/log.h"
-#include "os/random.h"
 
 #include <assert.h>
+#include <linux/tcp.h> /* the C library's struct tcp_info ends too early */
+#include <netinet/in.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#define WIDE_FACTOR  8
 #define LINGER_MS    2000
 #define SWEEP_MS_MAX 250 /* how late a deadline may be noticed, and the longest real wait while there are connections */
 #define SWEEP_MS_MIN 10
-
-struct http_bucket {
-	uint8_t key[ADDR_KEY_BYTES];
-	size_t  count;
-};
 
 #define BIT(phase) (1u << (phase))
 
@@ -36,7 +29,8 @@ static const unsigned allowed[HTTP_PHASE_COUNT] = {
 	[HTTP_IDLE]      = BIT(HTTP_IDLE) | BIT(HTTP_READING) | BIT(HTTP_CUT),
 	[HTTP_READING]   = BIT(HTTP_WORKING) | BIT(HTTP_ANSWERING) | BIT(HTTP_LINGERING) | BIT(HTTP_IDLE) |
 	                   BIT(HTTP_CUT),
-	[HTTP_WORKING]   = BIT(HTTP_ANSWERING) | BIT(HTTP_IDLE) | BIT(HTTP_CUT),
+	[HTTP_WORKING]   = BIT(HTTP_ANSWERING) | BIT(HTTP_TRANSFER) | BIT(HTTP_IDLE) | BIT(HTTP_CUT),
+	[HTTP_TRANSFER]  = BIT(HTTP_WORKING) | BIT(HTTP_IDLE) | BIT(HTTP_LINGERING) | BIT(HTTP_CUT),
 	[HTTP_ANSWERING] = BIT(HTTP_IDLE) | BIT(HTTP_LINGERING) | BIT(HTTP_CUT),
 	[HTTP_LINGERING] = BIT(HTTP_CUT),
 };
@@ -44,7 +38,7 @@ static const unsigned allowed[HTTP_PHASE_COUNT] = {
 
 static bool is_running(enum http_phase p)
 {
-	return p == HTTP_WORKING || p == HTTP_ANSWERING;
+	return p == HTTP_WORKING || p == HTTP_TRANSFER || p == HTTP_ANSWERING;
 }
 
 /* Those whose slot another may have: nothing of a complete request would be lost. */
@@ -61,38 +55,13 @@ static int64_t patience_ms(const struct http_table *t, enum http_phase p)
 	case HTTP_READING:
 	case HTTP_ANSWERING:
 		return t->cfg.request_ms;
+	case HTTP_TRANSFER:
+		return t->cfg.rate_ms;
 	case HTTP_LINGERING:
 		return LINGER_MS;
 	default:
 		return 0;
 	}
-}
-
-static struct http_bucket *join_bucket(struct http_table *t, const uint8_t key[ADDR_KEY_BYTES])
-{
-	struct http_bucket *b = map_get(&t->buckets, key);
-
-	if (!b) {
-		b = calloc(1, sizeof(*b));
-		if (!b)
-			return NULL;
-		memcpy(b->key, key, sizeof(b->key));
-		if (map_put(&t->buckets, b->key, b) != ERR_OK) {
-			free(b);
-			return NULL;
-		}
-	}
-	b->count++;
-	return b;
-}
-
-static void leave_bucket(struct http_table *t, struct http_bucket **b)
-{
-	if (*b && --(*b)->count == 0) {
-		map_remove(&t->buckets, (*b)->key);
-		free(*b);
-	}
-	*b = NULL;
 }
 
 static void set_phase(struct http_table *t, struct http_slot *s, enum http_phase to)
@@ -109,12 +78,11 @@ static void set_phase(struct http_table *t, struct http_slot *s, enum http_phase
 static void cut(struct http_table *t, struct http_slot *s)
 {
 	set_phase(t, s, HTTP_CUT);
-	if (s->narrow) {
+	if (s->share.narrow) {
 		t->taken--;
 		metric_add(M_HTTP_CONNECTIONS, -1);
 	}
-	leave_bucket(t, &s->narrow);
-	leave_bucket(t, &s->wide);
+	http_share_leave(&s->share, &t->shares);
 	shutdown(s->fd, SHUT_RDWR);
 	pthread_cond_signal(&t->settled);
 }
@@ -131,7 +99,7 @@ static bool goes_before(const struct http_slot *a, const struct http_slot *b)
 
 	if (a_waits != b_waits)
 		return a_waits;
-	return a->narrow->count > b->narrow->count;
+	return a->share.narrow->count > b->share.narrow->count;
 }
 
 /* Cuts the connection that matters least, of this bucket unless it is NULL. False when all have a complete request. */
@@ -142,7 +110,7 @@ static bool make_room(struct http_table *t, const struct http_bucket *of)
 	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
 		struct http_slot *s = slot_of(in);
 
-		if (!may_be_pushed(s->phase) || (of && s->narrow != of && s->wide != of))
+		if (!may_be_pushed(s->phase) || (of && s->share.narrow != of && s->share.wide != of))
 			continue;
 		if (!least || goes_before(s, least))
 			least = s;
@@ -157,17 +125,11 @@ static bool make_room(struct http_table *t, const struct http_bucket *of)
 /* Makes the newcomer, which is in its buckets but not in the list yet, fit into every limit. */
 static bool fit(struct http_table *t, const struct http_slot *s)
 {
-	bool   limited = t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, &s->peer);
-	size_t max     = t->cfg.per_address_max;
+	bool limited = t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, &s->peer);
 
-	if (limited && s->narrow->count > max) {
+	for (const struct http_bucket *full; limited && (full = http_share_over(&s->share, t->cfg.per_address_max));) {
 		metric_inc(M_HTTP_REFUSED_ADDRESS);
-		if (!make_room(t, s->narrow))
-			return false;
-	}
-	if (limited && s->wide && s->wide->count > max * WIDE_FACTOR) {
-		metric_inc(M_HTTP_REFUSED_ADDRESS);
-		if (!make_room(t, s->wide))
+		if (!make_room(t, full))
 			return false;
 	}
 	if (t->taken > t->cfg.slots_max) {
@@ -179,19 +141,10 @@ static bool fit(struct http_table *t, const struct http_slot *s)
 
 static bool take_slot(struct http_table *t, struct http_slot *s)
 {
-	uint8_t key[ADDR_KEY_BYTES];
-
-	addr_key(key, &s->peer);
-	s->narrow = join_bucket(t, key);
-	if (!s->narrow)
+	if (http_share_join(&s->share, &t->shares, &s->peer) != ERR_OK)
 		return false;
 	t->taken++;
 	metric_inc(M_HTTP_CONNECTIONS);
-	if (addr_key_wide(key, &s->peer)) {
-		s->wide = join_bucket(t, key);
-		if (!s->wide)
-			return false;
-	}
 	return fit(t, s);
 }
 
@@ -252,6 +205,106 @@ void http_table_hear(struct http_table *t, struct http_slot *s)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* --- Transfers --- */
+
+/*
+ * Bytes the peer has. For what goes out, the kernel knows what the peer has acknowledged, where we only know what was
+ * given to the library, a large block at a time; sockets that are not TCP have no such count.
+ */
+static uint64_t progress(const struct http_slot *s)
+{
+	struct tcp_info info;
+	socklen_t       len = sizeof(info);
+
+	if (s->is_outgoing && getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+	    len >= offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof(info.tcpi_bytes_acked))
+		return info.tcpi_bytes_acked;
+	return s->moved;
+}
+
+static void begin_window(const struct http_table *t, struct http_slot *s, int64_t now)
+{
+	s->mark        = progress(s);
+	s->deadline_ms = now + t->cfg.rate_ms;
+}
+
+bool http_table_begin_transfer(struct http_table *t, struct http_slot *s, bool is_outgoing)
+{
+	bool alive;
+
+	pthread_mutex_lock(&t->lock);
+	alive = s->phase != HTTP_CUT;
+	if (alive) {
+		set_phase(t, s, HTTP_TRANSFER);
+		s->is_outgoing = is_outgoing;
+		s->is_held     = false;
+		s->moved       = 0;
+		begin_window(t, s, clock_mono_ms());
+	}
+	pthread_mutex_unlock(&t->lock);
+	return alive;
+}
+
+void http_table_hold(struct http_table *t, struct http_slot *s)
+{
+	pthread_mutex_lock(&t->lock);
+	s->is_held = true;
+	s->held_ms = clock_mono_ms();
+	pthread_mutex_unlock(&t->lock);
+}
+
+void http_table_pass(struct http_table *t, struct http_slot *s, size_t bytes)
+{
+	pthread_mutex_lock(&t->lock);
+	s->moved += bytes;
+	s->is_held = false;
+	if (s->phase == HTTP_TRANSFER)
+		s->deadline_ms += clock_mono_ms() - s->held_ms;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool http_table_is_slow(struct http_table *t, struct http_slot *s)
+{
+	bool slow;
+
+	pthread_mutex_lock(&t->lock);
+	slow = s->is_slow;
+	pthread_mutex_unlock(&t->lock);
+	return slow;
+}
+
+/* At the end of a window: another one, or the end of the transfer. */
+static void judge_transfer(struct http_table *t, struct http_slot *s, int64_t now)
+{
+	uint64_t least = (uint64_t)(t->cfg.rate * t->cfg.rate_ms / 1000);
+
+	if (s->is_held)
+		return;
+	if (progress(s) - s->mark >= least) {
+		begin_window(t, s, now);
+		return;
+	}
+	s->is_slow = true;
+	metric_inc(M_HTTP_TRANSFERS_SLOW);
+	log_debug("http", s->id, "slow", "server=%s", t->cfg.name);
+	cut(t, s);
+}
+
+/* --- Deadlines --- */
+
+static void judge(struct http_table *t, struct http_slot *s, int64_t now)
+{
+	if (s->phase == HTTP_TRANSFER) {
+		judge_transfer(t, s, now);
+		return;
+	}
+	if (s->phase == HTTP_READING || s->phase == HTTP_ANSWERING) {
+		metric_inc(M_HTTP_REFUSED_LATE);
+		log_debug("http", s->id, "late", "server=%s", t->cfg.name);
+	}
+	cut(t, s);
+}
+
 static void sweep(struct http_table *t)
 {
 	int64_t now = clock_mono_ms();
@@ -259,13 +312,8 @@ static void sweep(struct http_table *t)
 	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
 		struct http_slot *s = slot_of(in);
 
-		if (s->deadline_ms == 0 || now < s->deadline_ms)
-			continue;
-		if (s->phase == HTTP_READING || s->phase == HTTP_ANSWERING) {
-			metric_inc(M_HTTP_REFUSED_LATE);
-			log_debug("http", s->id, "late", "server=%s", t->cfg.name);
-		}
-		cut(t, s);
+		if (s->deadline_ms != 0 && now >= s->deadline_ms)
+			judge(t, s, now);
 	}
 }
 
@@ -344,7 +392,7 @@ static void free_parts(struct http_table *t)
 	pthread_cond_destroy(&t->settled);
 	pthread_cond_destroy(&t->wake);
 	pthread_mutex_destroy(&t->lock);
-	map_fini(&t->buckets);
+	http_shares_fini(&t->shares);
 }
 
 enum err http_table_init(struct http_table *t, const struct http_table_config *cfg)
@@ -353,7 +401,7 @@ enum err http_table_init(struct http_table *t, const struct http_table_config *c
 
 	*t = (struct http_table){ .cfg = *cfg };
 	list_init(&t->slots);
-	map_init(&t->buckets, ADDR_KEY_BYTES, random_u64());
+	http_shares_init(&t->shares);
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

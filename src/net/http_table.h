@@ -3,14 +3,19 @@
  *
  *	     first line            whole request          answer ready
  *	IDLE ----------> READING ----------------> WORKING --------------> ANSWERING ----> IDLE
- *	                    \_____________ refused at its head ______________^ \_______> LINGERING
+ *	                    |                       ^   |                     ^   \_______> LINGERING
+ *	                    |    body over, refused |   | body accepted,      |
+ *	                    |                       |   v answer is a stream  |
+ *	                    |                      TRANSFER ------------------|----------> IDLE
+ *	                    \_____________ refused at its head ______________/
  *
- *	request broken off:                           READING, WORKING or ANSWERING ----> IDLE
+ *	request broken off:                  READING, WORKING, TRANSFER or ANSWERING ----> IDLE
  *	deadline, pushed out, or the server stops:    each, but WORKING has no deadline -> CUT
  *
  * A connection begins in READING, so that one deadline holds from accept to the end of the first request. Deadlines are
- * total: a byte now and then moves none of them. A CUT connection has no slot any more, and its socket was shut down;
- * the thread that serves it notices and ends.
+ * total: a byte now and then moves none of them. But a TRANSFER has all the time it needs while at least rate bytes/s
+ * move, looked at every rate_ms; what our own side takes for a piece of it (http_table_hold) is not held against the
+ * peer. A CUT connection has no slot any more, and its socket was shut down; the thread that serves it notices and ends.
  *
  * When all slots are taken, a newcomer gets the one of a connection without a complete request: an idle one first (its
  * client loses nothing), then one of the address that has most, and the oldest among equals. So whoever fills the
@@ -23,27 +28,41 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "base/map.h"
 #include "net/addr.h"
+#include "net/http_share.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum http_phase { HTTP_IDLE, HTTP_READING, HTTP_WORKING, HTTP_ANSWERING, HTTP_LINGERING, HTTP_CUT, HTTP_PHASE_COUNT };
-
-struct http_bucket; /* how many slots one address has */
+enum http_phase {
+	HTTP_IDLE,
+	HTTP_READING,
+	HTTP_WORKING,
+	HTTP_TRANSFER,
+	HTTP_ANSWERING,
+	HTTP_LINGERING,
+	HTTP_CUT,
+	HTTP_PHASE_COUNT
+};
 
 /* A part of the caller's own struct for the connection; id, peer and fd may be read, the rest is the table's. */
 struct http_slot {
-	struct list         in;
-	uint64_t            id;   /* for logs; never used twice in a process */
-	struct addr         peer; /* of TCP, not behind the proxy */
-	int                 fd;   /* the library's; open until http_table_leave */
-	enum http_phase     phase;
-	int64_t             deadline_ms;   /* monotonic; 0: none */
-	struct http_bucket *narrow, *wide; /* NULL once CUT; wide: of IPv6 only */
+	struct list       in;
+	uint64_t          id;   /* for logs; never used twice in a process */
+	struct addr       peer; /* of TCP, not behind the proxy */
+	int               fd;   /* the library's; open until http_table_leave */
+	enum http_phase   phase;
+	int64_t           deadline_ms; /* monotonic; 0: none */
+	struct http_share share;       /* none once CUT */
+
+	/* Of a TRANSFER. */
+	uint64_t moved, mark; /* bytes up to now; and when the time began that ends at deadline_ms */
+	int64_t  held_ms;
+	bool     is_outgoing;
+	bool     is_held; /* our side is at work since held_ms */
+	bool     is_slow; /* that is why it was CUT */
 };
 
 struct http_table_config {
@@ -52,6 +71,7 @@ struct http_table_config {
 	size_t                  per_address_max; /* 0: no limit; 8 times as many per /48 of IPv6 */
 	const struct addr_nets *unlimited;       /* addresses that per_address_max is not for */
 	int64_t                 request_ms, idle_ms;
+	int64_t                 rate, rate_ms; /* of transfers; bytes/s, measured over rate_ms */
 };
 
 struct http_table {
@@ -61,9 +81,9 @@ struct http_table {
 	pthread_cond_t           settled; /* for http_table_stop: one less is running */
 	pthread_t                sweeper;
 	struct list              slots; /* from the oldest to the newest, the CUT ones too */
-	struct map               buckets;
+	struct http_shares       shares;
 	size_t                   taken;   /* slots in use */
-	size_t                   running; /* WORKING or ANSWERING */
+	size_t                   running; /* WORKING, TRANSFER or ANSWERING */
 	bool                     stopping, ended;
 };
 
@@ -83,6 +103,16 @@ void http_table_hear(struct http_table *t, struct http_slot *s);
 
 /* Moves on, with the deadline of the new phase. False when the connection is CUT: nothing need be done for it. */
 bool http_table_move(struct http_table *t, struct http_slot *s, enum http_phase to);
+
+/* WORKING becomes TRANSFER, of a body that comes or goes out. False as above. */
+bool http_table_begin_transfer(struct http_table *t, struct http_slot *s, bool is_outgoing);
+
+/* Around what our side does with a piece of a transfer: until http_table_pass, the peer is not the one who waits. */
+void http_table_hold(struct http_table *t, struct http_slot *s);
+void http_table_pass(struct http_table *t, struct http_slot *s, size_t bytes);
+
+/* Whether the connection was CUT because its transfer was too slow. */
+bool http_table_is_slow(struct http_table *t, struct http_slot *s);
 
 /* Looks at all deadlines now. */
 void http_table_sweep(struct http_table *t);

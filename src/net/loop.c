@@ -4,7 +4,9 @@
  */
 #include "net/loop.h"
 
+#include "base/auto.h"
 #include "net/wheel.h"
+#include "net/work.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -40,6 +42,12 @@ struct loop {
 	_Atomic(bool)               stopping;
 	bool                        running, settling;
 	pthread_t                   thread; /* of loop_run, while running */
+	struct work                 work;
+	size_t                      work_count; /* begun and not done */
+	/* Who drains waits for posts here instead of in libuv. */
+	_Atomic(bool)   draining;
+	pthread_mutex_t drain_lock;
+	pthread_cond_t  drain_posted;
 };
 
 static void assert_thread(const struct loop *l)
@@ -113,6 +121,11 @@ void loop_post(struct loop *l, struct loop_post *p)
 	/* Who finds others waiting need not wake the loop: it was woken for them and has not looked yet. */
 	if (!newest)
 		uv_async_send(&l->wake);
+	if (atomic_load(&l->draining)) {
+		pthread_mutex_lock(&l->drain_lock);
+		pthread_cond_signal(&l->drain_posted);
+		pthread_mutex_unlock(&l->drain_lock);
+	}
 }
 
 static void run_posts(struct loop *l)
@@ -192,6 +205,9 @@ struct loop *loop_new(void)
 		return NULL;
 	}
 	l->flushes_end = &l->flushes;
+	work_init(&l->work);
+	pthread_mutex_init(&l->drain_lock, NULL);
+	pthread_cond_init(&l->drain_posted, NULL);
 	wheel_init(&l->wheel, loop_now_ms(l));
 
 	uv_prepare_init(&l->uv, &l->before_wait);
@@ -215,9 +231,55 @@ void loop_run(struct loop *l)
 	l->running = false;
 }
 
+static void on_worked(struct loop_post *p)
+{
+	struct loop_work *w = CONTAINER(p, struct loop_work, post);
+
+	w->loop->work_count--;
+	w->done(w);
+}
+
+void loop_work(struct loop *l, struct loop_work *w)
+{
+	assert_thread(l);
+	w->loop     = l;
+	w->post.run = on_worked;
+	l->work_count++;
+	work_add(&l->work, w);
+}
+
+/*
+ * Looked at under the lock, which who posts takes afterwards: a post is either seen here or wakes.
+ */
+static void wait_for_post(struct loop *l)
+{
+	pthread_mutex_lock(&l->drain_lock);
+	while (!atomic_load(&l->posts))
+		pthread_cond_wait(&l->drain_posted, &l->drain_lock);
+	pthread_mutex_unlock(&l->drain_lock);
+}
+
+void loop_drain_until(struct loop *l, bool (*is_over)(void *arg), void *arg)
+{
+	assert(!l->running);
+	atomic_store(&l->draining, true);
+	run_posts(l);
+	while (l->work_count > 0 || atomic_load(&l->posts) || !is_over(arg)) {
+		wait_for_post(l);
+		run_posts(l);
+	}
+	atomic_store(&l->draining, false);
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
 void loop_drain(struct loop *l)
 {
-	run_posts(l);
+	loop_drain_until(l, always, NULL);
 }
 
 #define SETTLE_TURNS 8 /* a library may close one handle from the end of another */
@@ -243,6 +305,12 @@ void loop_free(struct loop *l)
 {
 	if (!l)
 		return;
+
+	if (l->work_count > 0)
+		loop_drain(l);
+	work_fini(&l->work);
+	pthread_cond_destroy(&l->drain_posted);
+	pthread_mutex_destroy(&l->drain_lock);
 
 	/* Parts close their own handles; what is left here is ours. */
 	uv_walk(&l->uv, close_handle, NULL);

@@ -23,8 +23,14 @@ void loop_run(struct loop *l);
 /* Any thread. */
 void loop_stop(struct loop *l);
 
-/* Runs what was posted, after loop_run has returned: the last answers of threads that have ended since. */
+/*
+ * After loop_run has returned: runs what was posted, the last answers of threads that have ended since, and waits for work
+ * under way, until nothing of both is left.
+ */
 void loop_drain(struct loop *l);
+
+/* After loop_run has returned: the same, and waits for more to be posted, until is_over says so. */
+void loop_drain_until(struct loop *l, bool (*is_over)(void *arg), void *arg);
 
 /* Monotonic milliseconds, read once per turn of the loop. */
 int64_t loop_now_ms(const struct loop *l);
@@ -35,6 +41,19 @@ struct loop_post {
 	void (*run)(struct loop_post *p);
 };
 void loop_post(struct loop *l, struct loop_post *p);
+
+/*
+ * Work that may touch files: run on one of a few other threads, then done on the loop. The struct is the caller's own;
+ * it must stay until done, which always comes: at the latest from loop_drain. Order between two pieces of work is not kept.
+ */
+struct loop_work {
+	struct loop_post  post; /* these three are the loop's */
+	struct loop      *loop;
+	struct loop_work *next;
+	void (*run)(struct loop_work *w);
+	void (*done)(struct loop_work *w);
+};
+void loop_work(struct loop *l, struct loop_work *w);
 
 /*
  * A timer on the loop's wheel: setting and clearing cost the same however many there are. Fires at or up to 100 ms

@@ -45,8 +45,13 @@ static void on_flush(struct loop_flush *f)
 	struct list *first;
 
 	while (!list_is_empty(&ws->dirty) || !list_is_empty(&ws->ended)) {
-		while ((first = list_take_first(&ws->dirty)))
-			ws_conn_flush(CONTAINER(first, struct ws_conn, in_dirty), loop_now_ms(ws->loop));
+		while ((first = list_take_first(&ws->dirty))) {
+			struct ws_conn *c = CONTAINER(first, struct ws_conn, in_dirty);
+
+			ws_conn_flush(c, loop_now_ms(ws->loop));
+			ws_conn_go_on(c, loop_now_ms(ws->loop));
+			ws_conn_tell_drained(c, loop_now_ms(ws->loop));
+		}
 		ws_conn_reap(ws, loop_now_ms(ws->loop));
 	}
 	ws_upgrade_settle(ws);

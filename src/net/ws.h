@@ -88,6 +88,18 @@ bool ws_conn_is_exempt(const struct ws_conn *c);
 void ws_send(struct ws_conn *c, const void *data, size_t len);
 
 /*
+ * A large control message that is made where others can make it and is not copied. ws_buffer_take (loop thread) gives
+ * memory for a message of at most so many bytes, NULL when out of it; any thread may then fill ws_buffer_bytes.
+ * ws_send_buffer sends the first len of them and owns the buffer from then on; ws_buffer_free is for one that is not
+ * sent. Buffers must be gone before the server is.
+ */
+struct ws_buffer;
+struct ws_buffer *ws_buffer_take(struct ws_conn *c, size_t bytes);
+uint8_t          *ws_buffer_bytes(struct ws_buffer *b);
+void              ws_send_buffer(struct ws_conn *c, struct ws_buffer *b, size_t len);
+void              ws_buffer_free(struct ws_buffer *b);
+
+/*
  * Queues one datagram: head then body as one message. Messages of one tag can be dropped together. False when it was
  * dropped at once because the connection is closing or memory is short.
  */
@@ -99,6 +111,22 @@ void ws_drop_tag(struct ws_conn *c, uint32_t tag);
 
 /* Sends what waits, then an empty close frame, waits for the peer's, ends TCP; after limits.ws_close_ms a reset. */
 void ws_close(struct ws_conn *c);
+
+/*
+ * Reads no more messages until resumed: for a connection whose last messages are still being worked on. At most one
+ * message that was read already is reported after pause (the rest is kept). Pings are not answered meanwhile either.
+ */
+void ws_pause(struct ws_conn *c);
+void ws_resume(struct ws_conn *c);
+
+/*
+ * Calls drained(data) once, from the loop and not from inside this call, when no control message waits on this
+ * connection any more (at once, then, if none does). For who sends more than a control queue holds, piece by piece.
+ */
+void ws_when_drained(struct ws_conn *c, void (*drained)(void *data, int64_t now_ms));
+
+/* Hands the connection to another part: its messages and end go to h with data from now on. */
+void ws_hand_over(struct ws_conn *c, const struct ws_handler *h, void *data);
 
 /* Bytes that wait to be sent on this connection. */
 size_t ws_conn_queued(const struct ws_conn *c);

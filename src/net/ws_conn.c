@@ -44,7 +44,7 @@ static int64_t next_look_ms(const struct ws_conn *c, int64_t now_ms)
 
 	if (c->phase == WS_OPEN && c->sent_ms + l->ws_ping_ms < next)
 		next = c->sent_ms + l->ws_ping_ms;
-	if (c->message_ms && c->message_ms + l->ws_message_ms < next)
+	if (c->message_ms && !c->is_paused && c->message_ms + l->ws_message_ms < next)
 		next = c->message_ms + l->ws_message_ms;
 	if (c->is_stuck && now_ms + l->ws_backlog_ms < next)
 		next = now_ms + l->ws_backlog_ms;
@@ -79,7 +79,7 @@ static void on_timer(struct timer *t, int64_t now_ms)
 		on_deadline(c);
 		return;
 	}
-	if (c->message_ms && now_ms >= c->message_ms + l->ws_message_ms) {
+	if (c->message_ms && !c->is_paused && now_ms >= c->message_ms + l->ws_message_ms) {
 		c->message_ms = 0;
 		ws_conn_close(c, M_WS_CLOSED_SLOW_MESSAGE, now_ms);
 	}
@@ -134,6 +134,18 @@ void ws_conn_watch(struct ws_conn *c, uint32_t events)
 		ws_conn_end(c, M_WS_CLOSED_MEMORY, true);
 }
 
+void ws_conn_watch_wire(struct ws_conn *c)
+{
+	/* EPOLLERR comes unasked: it stands for nothing else. */
+	ws_conn_watch(c, EPOLLERR | (c->is_paused ? 0 : EPOLLIN) | (c->is_stuck ? EPOLLOUT : 0));
+}
+
+/* TLS may hold bytes that it has decrypted already, which do not make the socket readable. */
+static bool holds_input(const struct ws_conn *c)
+{
+	return c->phase != WS_GONE && !c->is_paused && c->wire->holds && c->wire->holds(c);
+}
+
 static void read_some(struct ws_conn *c, int64_t now_ms)
 {
 	struct ws *ws = c->ws;
@@ -148,7 +160,16 @@ static void read_some(struct ws_conn *c, int64_t now_ms)
 			return;
 		}
 		ws_conn_on_bytes(c, ws->turn, (size_t)n, now_ms);
-	} while (c->phase != WS_GONE && c->wire->holds && c->wire->holds(c));
+	} while (holds_input(c));
+}
+
+/* It is still read from: only now, with input waiting, is the system asked not to tell of it any more. */
+static void on_events_paused(struct ws_conn *c, uint32_t events)
+{
+	if (events & (EPOLLERR | EPOLLHUP))
+		ws_conn_end(c, M_WS_CLOSED_PEER, false);
+	else
+		ws_conn_watch_wire(c);
 }
 
 void ws_conn_on_events(struct ws_conn *c, uint32_t events, int64_t now_ms)
@@ -164,8 +185,50 @@ void ws_conn_on_events(struct ws_conn *c, uint32_t events, int64_t now_ms)
 		c->is_stuck = false;
 		ws_conn_set_dirty(c);
 	}
-	if (events & ~(uint32_t)EPOLLOUT)
+	if (!(events & ~(uint32_t)EPOLLOUT))
+		return;
+	if (c->is_paused)
+		on_events_paused(c, events);
+	else
 		read_some(c, now_ms);
+}
+
+void ws_pause(struct ws_conn *c)
+{
+	if (c->phase == WS_OPEN)
+		c->is_paused = true;
+}
+
+void ws_resume(struct ws_conn *c)
+{
+	if (!c->is_paused || c->phase != WS_OPEN)
+		return;
+	c->is_paused = false;
+	if (c->message_ms) { /* it was not the peer's time */
+		c->message_ms = loop_now_ms(c->ws->loop);
+		ws_conn_wake_at(c, c->message_ms + c->ws->limits->ws_message_ms);
+	}
+	ws_conn_set_dirty(c);
+}
+
+void ws_conn_go_on(struct ws_conn *c, int64_t now_ms)
+{
+	bool slept = !(c->watched & EPOLLIN);
+
+	if (c->phase < WS_OPEN || c->phase == WS_GONE || c->is_paused || !(c->kept || slept))
+		return;
+	ws_conn_on_kept(c, now_ms);
+	if (c->phase == WS_GONE || c->is_paused)
+		return;
+	ws_conn_watch_wire(c);
+	if (holds_input(c))
+		read_some(c, now_ms);
+}
+
+void ws_hand_over(struct ws_conn *c, const struct ws_handler *h, void *data)
+{
+	c->handler = h;
+	c->data    = data;
 }
 
 /* The handler hears of the end at the end of the turn. */
@@ -204,9 +267,8 @@ void ws_conn_open(struct ws_conn *c, struct ssl_st *ssl, int64_t now_ms)
 void ws_conn_take_wire(struct ws_conn *c, int64_t now_ms)
 {
 	ws_upgrade_park(c);
-	ws_conn_watch(c, EPOLLIN);
-	/* What TLS has decrypted already does not make the socket readable. */
-	if (c->phase != WS_GONE && c->wire->holds && c->wire->holds(c))
+	ws_conn_watch_wire(c);
+	if (holds_input(c))
 		read_some(c, now_ms);
 }
 
@@ -214,6 +276,8 @@ bool ws_conn_on_early_message(struct ws_conn *c, void *bytes, size_t len)
 {
 	if (c->phase != WS_OPEN || len == 0)
 		return false;
+	if (c->is_paused || c->kept)
+		return ws_conn_keep_message(c, bytes, len);
 	c->handler->message(c->data, bytes, len, loop_now_ms(c->ws->loop));
 	return true;
 }
@@ -224,6 +288,8 @@ void ws_conn_close(struct ws_conn *c, enum metric why, int64_t now_ms)
 		return;
 	metric_inc(why);
 	c->phase       = WS_CLOSING;
+	c->is_paused   = false; /* for the peer's close frame */
+	c->drained     = NULL;
 	c->deadline_ms = now_ms + c->ws->limits->ws_close_ms;
 	ws_conn_wake_at(c, c->deadline_ms);
 	ws_conn_set_dirty(c);
@@ -287,6 +353,7 @@ static void free_conn(struct ws_conn *c)
 	ws_release(c);
 	list_remove(&c->in_conns);
 	ws_input_fini(&c->input);
+	free(c->kept);
 	ws->conn_count--;
 	metric_add(M_WS_CONNECTIONS, -1);
 	free(c);

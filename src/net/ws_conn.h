@@ -58,24 +58,29 @@ struct ws_conn {
 	bool                     has_client;   /* client is known; a bad forwarding field leaves it unknown */
 	bool                     is_forwarded, is_exempt;
 	bool                     is_counted; /* under the key of its client */
+	bool                     is_paused;  /* messages wait, in the socket or kept */
 	struct ws               *ws;
 	const struct ws_wire    *wire;
 	const struct ws_handler *handler; /* NULL until opened */
 	void                    *data;    /* of the handler; NULL once closed was called */
-	struct list              in_dirty;
-	struct ws_queue          queue;
-	size_t                   queued, held; /* what the totals of ws count for this one */
-	int64_t                  sent_ms;      /* the last time anything left */
-	int64_t                  message_ms;   /* the begin of an incomplete message; 0: none */
-	struct ws_input          input;
-	int64_t                  deadline_ms; /* of HEAD, CLOSING, LINGER */
-	struct timer             timer;
-	struct list              in_conns, in_ended;
-	struct lws              *wsi;  /* the library's side of it; NULL once that is gone */
-	struct ssl_st           *ssl;  /* its TLS session; NULL on a plain connection */
-	struct ws_tls_rest      *rest; /* of the TLS wire: bytes it owes; NULL: none */
-	uint64_t                 id;
-	struct addr              peer, client;
+	void (*drained)(void   *data,
+	                int64_t now_ms); /* to be called when no control message waits; NULL: nobody asked */
+	struct list         in_dirty;
+	struct ws_queue     queue;
+	size_t              queued, held; /* what the totals of ws count for this one */
+	int64_t             sent_ms;      /* the last time anything left */
+	int64_t             message_ms;   /* the begin of an incomplete message; 0: none */
+	struct ws_input     input;
+	uint8_t            *kept; /* bytes read that a pause left over; NULL: none */
+	size_t              kept_len;
+	int64_t             deadline_ms; /* of HEAD, CLOSING, LINGER */
+	struct timer        timer;
+	struct list         in_conns, in_ended;
+	struct lws         *wsi;  /* the library's side of it; NULL once that is gone */
+	struct ssl_st      *ssl;  /* its TLS session; NULL on a plain connection */
+	struct ws_tls_rest *rest; /* of the TLS wire: bytes it owes; NULL: none */
+	uint64_t            id;
+	struct addr         peer, client;
 };
 
 struct ws_route {
@@ -144,6 +149,9 @@ void ws_conn_on_events(struct ws_conn *c, uint32_t events, int64_t now_ms);
 /* Asks our epoll for these events; 0: for nothing more. */
 void ws_conn_watch(struct ws_conn *c, uint32_t events);
 
+/* The same for what an open connection can use now: input unless it is paused, room for output while it is stuck. */
+void ws_conn_watch_wire(struct ws_conn *c);
+
 /* Looks at it not later than then. */
 void ws_conn_wake_at(struct ws_conn *c, int64_t at_ms);
 
@@ -155,6 +163,9 @@ void ws_conn_open(struct ws_conn *c, struct ssl_st *ssl, int64_t now_ms);
  * together with the head it still has to hand over.
  */
 void ws_conn_take_wire(struct ws_conn *c, int64_t now_ms);
+
+/* Not paused, or no longer: reads on, beginning with what was kept. */
+void ws_conn_go_on(struct ws_conn *c, int64_t now_ms);
 
 /* A whole message that the library read together with the head. False: it may not be. */
 bool ws_conn_on_early_message(struct ws_conn *c, void *bytes, size_t len);
@@ -178,6 +189,15 @@ void ws_conn_reap(struct ws *ws, int64_t now_ms);
 
 void ws_conn_on_bytes(struct ws_conn *c, uint8_t *bytes, size_t len, int64_t now_ms);
 
+/* Goes on with what a pause left over, unless it is paused. */
+void ws_conn_on_kept(struct ws_conn *c, int64_t now_ms);
+
+/* Keeps a whole message for later. False: out of memory. */
+bool ws_conn_keep_message(struct ws_conn *c, const void *bytes, size_t len);
+
+/* Memory held for input. */
+size_t ws_conn_held(const struct ws_conn *c);
+
 /* ws_out.c */
 
 /* There is output: it leaves at the end of the turn. */
@@ -185,6 +205,9 @@ void ws_conn_set_dirty(struct ws_conn *c);
 
 /* Sends what waits, as far as the peer takes it; goes on with a close when all is out. */
 void ws_conn_flush(struct ws_conn *c, int64_t now_ms);
+
+/* Calls who waits for the control messages to be out, if they are. */
+void ws_conn_tell_drained(struct ws_conn *c, int64_t now_ms);
 
 /* Answers a ping, sends one of our own. */
 void ws_conn_put_pong(struct ws_conn *c, const uint8_t *payload, size_t len, int64_t now_ms);

@@ -2,6 +2,7 @@
 #include "net/ws_conn.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -35,7 +36,7 @@ void ws_conn_count(struct ws_conn *c)
 {
 	struct ws *ws     = c->ws;
 	size_t     queued = ws_queue_bytes(&c->queue);
-	size_t     held   = c->phase == WS_GONE ? 0 : ws_input_held(&c->input);
+	size_t     held   = c->phase == WS_GONE ? 0 : ws_conn_held(c);
 
 	ws->output_bytes += queued - c->queued;
 	ws->input_bytes += held - c->held;
@@ -85,6 +86,45 @@ void ws_send(struct ws_conn *c, const void *data, size_t len)
 	if (c->phase != WS_OPEN)
 		return;
 	if (put_control(c, WS_BINARY, data, len))
+		after_put(c);
+	else
+		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));
+}
+
+/* Its bytes lie in the block behind the room for the longest head. A frame of the server has no mask. */
+
+static struct ws_block *block_of(struct ws_buffer *b)
+{
+	return (struct ws_block *)(void *)b;
+}
+
+struct ws_buffer *ws_buffer_take(struct ws_conn *c, size_t bytes)
+{
+	return (struct ws_buffer *)(void *)ws_block_take(&c->ws->blocks, WS_FRAME_HEAD_BYTES_MAX + bytes);
+}
+
+uint8_t *ws_buffer_bytes(struct ws_buffer *b)
+{
+	return block_of(b)->data + WS_FRAME_HEAD_BYTES_MAX;
+}
+
+void ws_buffer_free(struct ws_buffer *b)
+{
+	free(b);
+}
+
+void ws_send_buffer(struct ws_conn *c, struct ws_buffer *b, size_t len)
+{
+	uint8_t          head[WS_FRAME_HEAD_BYTES_MAX];
+	uint32_t         head_len = (uint32_t)ws_frame_head(head, WS_BINARY, len);
+	uint32_t         begin    = WS_FRAME_HEAD_BYTES_MAX - head_len;
+	struct ws_block *block    = block_of(b);
+
+	assert(len > 0 && WS_FRAME_HEAD_BYTES_MAX + len <= block->cap);
+	memcpy(block->data + begin, head, head_len);
+	if (c->phase != WS_OPEN)
+		ws_block_free(&c->ws->blocks, block);
+	else if (ws_block_put(&c->queue, block, begin, WS_FRAME_HEAD_BYTES_MAX + (uint32_t)len))
 		after_put(c);
 	else
 		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));
@@ -166,7 +206,9 @@ static bool write_queue(struct ws_conn *c, int64_t now_ms)
 	if (c->phase == WS_GONE)
 		return false;
 	c->is_stuck = n == WS_WIRE_AGAIN;
-	ws_conn_watch(c, c->is_stuck ? EPOLLIN | EPOLLOUT : EPOLLIN);
+	ws_conn_watch_wire(c);
+	if (c->phase == WS_GONE)
+		return false;
 	if (c->is_stuck)
 		ws_conn_wake_at(c, now_ms + c->ws->limits->ws_backlog_ms);
 	return !c->is_stuck;
@@ -195,4 +237,20 @@ void ws_conn_flush(struct ws_conn *c, int64_t now_ms)
 	}
 	if (c->phase == WS_CLOSING && c->peer_closed)
 		ws_conn_linger(c, now_ms);
+}
+
+void ws_when_drained(struct ws_conn *c, void (*drained)(void *data, int64_t now_ms))
+{
+	c->drained = drained;
+	ws_conn_set_dirty(c);
+}
+
+void ws_conn_tell_drained(struct ws_conn *c, int64_t now_ms)
+{
+	void (*drained)(void *data, int64_t now_ms) = c->drained;
+
+	if (!drained || c->phase != WS_OPEN || c->queue.control.bytes > 0)
+		return;
+	c->drained = NULL;
+	drained(c->data, now_ms);
 }

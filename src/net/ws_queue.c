@@ -5,6 +5,8 @@
 
 #define BIT(i) (UINT32_C(1) << (i))
 
+#define LARGE_SPARE_MAX 32
+
 static bool is_hole(const struct ws_block *block, uint32_t i)
 {
 	return block->holes & BIT(i);
@@ -23,15 +25,30 @@ void ws_blocks_init(struct ws_blocks *b, size_t spare_max)
 	*b = (struct ws_blocks){ .spare_max = spare_max };
 }
 
+static void free_chain(struct ws_block *block)
+{
+	while (block) {
+		struct ws_block *next = block->next;
+
+		free(block);
+		block = next;
+	}
+}
+
 void ws_blocks_fini(struct ws_blocks *b)
 {
-	while (b->spare) {
-		struct ws_block *block = b->spare;
+	free_chain(b->spare);
+	free_chain(b->large);
+	*b = (struct ws_blocks){ .spare_max = b->spare_max };
+}
 
-		b->spare = block->next;
-		free(block);
-	}
-	b->spare_count = 0;
+static struct ws_block *empty(struct ws_block *block)
+{
+	block->next  = NULL;
+	block->begin = block->end = 0;
+	block->first = block->count = 0;
+	block->holes                = 0;
+	return block;
 }
 
 static struct ws_block *take_block(struct ws_blocks *b, size_t bytes)
@@ -48,16 +65,51 @@ static struct ws_block *take_block(struct ws_blocks *b, size_t bytes)
 			return NULL;
 		block->cap = (uint32_t)cap;
 	}
-	block->next  = NULL;
-	block->begin = block->end = 0;
-	block->first = block->count = 0;
-	block->holes                = 0;
+	block->is_large = false;
+	return empty(block);
+}
+
+/* Large ones are asked for in one size. Should that change, the spare ones of the old size go. */
+static struct ws_block *take_spare_large(struct ws_blocks *b, size_t bytes)
+{
+	struct ws_block *block = b->large;
+
+	if (!block)
+		return NULL;
+	if (block->cap != bytes) {
+		free_chain(block);
+		b->large       = NULL;
+		b->large_count = 0;
+		return NULL;
+	}
+	b->large = block->next;
+	b->large_count--;
 	return block;
+}
+
+struct ws_block *ws_block_take(struct ws_blocks *b, size_t bytes)
+{
+	struct ws_block *block = take_spare_large(b, bytes);
+
+	if (!block) {
+		block = malloc(sizeof(*block) + bytes);
+		if (!block)
+			return NULL;
+		block->cap      = (uint32_t)bytes;
+		block->is_large = true;
+	}
+	return empty(block);
 }
 
 static void give_block(struct ws_blocks *b, struct ws_block *block)
 {
-	if (block->cap != WS_BLOCK_BYTES || b->spare_count >= b->spare_max) {
+	if (block->is_large && b->large_count < LARGE_SPARE_MAX && (!b->large || b->large->cap == block->cap)) {
+		block->next = b->large;
+		b->large    = block;
+		b->large_count++;
+		return;
+	}
+	if (block->is_large || block->cap != WS_BLOCK_BYTES || b->spare_count >= b->spare_max) {
 		free(block);
 		return;
 	}
@@ -89,19 +141,24 @@ void ws_queue_fini(struct ws_queue *q)
 	q->begun = NULL;
 }
 
+static void append_block(struct ws_chain *c, struct ws_block *block)
+{
+	if (c->tail)
+		c->tail->next = block;
+	else
+		c->head = block;
+	c->tail = block;
+}
+
 static uint8_t *put(struct ws_queue *q, struct ws_chain *c, size_t bytes, uint32_t tag, int64_t now_ms)
 {
 	struct ws_block *block = c->tail;
 
-	if (!block || block->count == WS_BLOCK_FRAMES || block->cap - block->end < bytes) {
+	if (!block || block->is_large || block->count == WS_BLOCK_FRAMES || block->cap - block->end < bytes) {
 		block = take_block(q->blocks, bytes);
 		if (!block)
 			return NULL;
-		if (c->tail)
-			c->tail->next = block;
-		else
-			c->head = block;
-		c->tail = block;
+		append_block(c, block);
 	}
 
 	uint8_t *at = block->data + block->end;
@@ -113,9 +170,38 @@ static uint8_t *put(struct ws_queue *q, struct ws_chain *c, size_t bytes, uint32
 	return at;
 }
 
+static bool has_room(const struct ws_queue *q, size_t bytes)
+{
+	return bytes <= q->limits->control_bytes && q->control.bytes <= q->limits->control_bytes - bytes;
+}
+
+void ws_block_free(struct ws_blocks *b, struct ws_block *block)
+{
+	if (block)
+		give_block(b, block);
+}
+
+bool ws_block_put(struct ws_queue *q, struct ws_block *block, uint32_t begin, uint32_t end)
+{
+	uint32_t bytes = end - begin;
+
+	if (!has_room(q, bytes)) {
+		give_block(q->blocks, block);
+		return false;
+	}
+	block->begin    = begin;
+	block->end      = end;
+	block->count    = 1;
+	block->marks[0] = (struct ws_frame_mark){ .bytes = bytes };
+	append_block(&q->control, block);
+	q->control.bytes += bytes;
+	q->control.frames++;
+	return true;
+}
+
 uint8_t *ws_queue_put_control(struct ws_queue *q, size_t bytes)
 {
-	if (bytes > q->limits->control_bytes || q->control.bytes > q->limits->control_bytes - bytes)
+	if (!has_room(q, bytes))
 		return NULL;
 	return put(q, &q->control, bytes, 0, 0);
 }

@@ -32,6 +32,7 @@ struct ws_block {
 	uint32_t             cap;          /* bytes of data */
 	uint32_t             begin, end;   /* data between belongs to the marks between first and count */
 	uint32_t             first, count; /* marks before first have left */
+	bool                 is_large;     /* holds one frame; see ws_block_take */
 	uint32_t             holes; /* a bit for each mark from first on that was dropped: its bytes are passed over */
 	struct ws_frame_mark marks[WS_BLOCK_FRAMES];
 	uint8_t              data[];
@@ -41,6 +42,8 @@ struct ws_block {
 struct ws_blocks {
 	struct ws_block *spare;
 	size_t           spare_count, spare_max;
+	struct ws_block *large; /* spare ones of those taken one by one, all of one size */
+	size_t           large_count;
 };
 
 struct ws_chain {
@@ -78,6 +81,15 @@ static inline size_t ws_queue_bytes(const struct ws_queue *q)
 {
 	return q->control.bytes + q->datagrams.bytes;
 }
+
+/*
+ * A block of one's own, for a large frame that is made elsewhere and not copied: any thread may fill its data. NULL: out of
+ * memory. ws_block_put puts it behind the control frames as one frame, data from begin to end, and owns it from then on;
+ * false: over the limit, and it is freed. ws_block_free is for one that is not wanted any more.
+ */
+struct ws_block *ws_block_take(struct ws_blocks *b, size_t bytes);
+void             ws_block_free(struct ws_blocks *b, struct ws_block *block);
+bool             ws_block_put(struct ws_queue *q, struct ws_block *block, uint32_t begin, uint32_t end);
 
 /*
  * Room for one frame of exactly so many bytes, which the caller fills before the next call. NULL: over the limit of the

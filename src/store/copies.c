@@ -161,8 +161,7 @@ enum err copy_database(const char *path, const char *folder, const char *name, a
 	return e;
 }
 
-/* Calls each for every name in the folder that begins with prefix, until it says no. */
-static enum err each_name(const char *folder, const char *prefix, bool (*each)(const char *name, void *arg), void *arg)
+enum err copies_each(const char *folder, const char *prefix, bool (*each)(const char *name, void *arg), void *arg)
 {
 	AUTO(close_dirp) DIR *d = opendir(folder);
 	struct dirent        *entry;
@@ -200,7 +199,7 @@ enum err copies_prune(const char *folder, const char *prefix, size_t kept, const
 		struct oldest o = { .spared = spared };
 		char          path[PATH_MAX];
 
-		enum err e = each_name(folder, prefix, note_oldest, &o);
+		enum err e = copies_each(folder, prefix, note_oldest, &o);
 		if (e != ERR_OK || o.count <= kept || !o.name[0])
 			return e;
 		if (!text_format(path, sizeof(path), "%s/%s", folder, o.name) || unlink(path) != 0)

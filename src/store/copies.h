@@ -27,6 +27,9 @@
  */
 enum err copy_database(const char *path, const char *folder, const char *name, atomic_bool *stop);
 
+/* Calls each for every name in the folder that begins with prefix, until it says no. ERR_IO: the folder cannot be read. */
+enum err copies_each(const char *folder, const char *prefix, bool (*each)(const char *name, void *arg), void *arg);
+
 /*
  * Removes all files of that name prefix but the kept last ones in the order of their names; never spared (may be
  * NULL), which was just made.

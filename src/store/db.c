@@ -6,7 +6,9 @@
  */
 #include "store/db.h"
 
+#include "base/text.h"
 #include "os/log.h"
+#include "store/reserve.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -15,15 +17,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#define READER_BUSY_MS   1000
 #define CHECKPOINT_PAGES 1000 /* 4 MB: often enough that nobody waits for it long, seldom enough to cost little */
 
 struct db {
-	sqlite3      *handle;
-	sqlite3_stmt *statements[Q_COUNT];
-	struct uptime uptime;
-	int           wal_pages;     /* in the log after the last commit */
-	int           checkpoint_at; /* so many pages make the next checkpoint */
-	bool          has_failed;
+	sqlite3        *handle;
+	sqlite3_stmt   *statements[Q_COUNT];
+	struct uptime   uptime;
+	struct reserve *reserve; /* of the connection that writes */
+	struct blobs   *blobs;
+	bool            is_reader;
+	int             wal_pages;     /* in the log after the last commit */
+	int             checkpoint_at; /* so many pages make the next checkpoint */
+	bool            has_failed;
 };
 
 /* What stays true for every later statement; each is checked once by asking for it where SQLite does not complain. */
@@ -218,12 +224,52 @@ fail:
 	return ERR_STORE;
 }
 
+static const char reader_settings[] = "PRAGMA query_only = ON;"
+				      "PRAGMA cell_size_check = ON;"
+				      "PRAGMA temp_store = MEMORY;"
+				      "PRAGMA mmap_size = 0;"
+				      "PRAGMA wal_autocheckpoint = 0;";
+
+enum err db_open_reader(struct db **out, const char *path)
+{
+	const int  flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+	struct db *db    = calloc(1, sizeof(*db));
+
+	if (!db)
+		return ERR_NOMEM;
+	db->is_reader = true;
+	uptime_init(&db->uptime);
+	int rc = sqlite3_open_v2(path, &db->handle, flags, NULL);
+	if (rc == SQLITE_OK)
+		rc = harden(db->handle);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_busy_timeout(db->handle, READER_BUSY_MS);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db->handle, reader_settings, NULL, NULL, NULL);
+	if (rc != SQLITE_OK) {
+		enum err e = db->handle ? fail(db, rc, "reader") : ERR_NOMEM;
+
+		db_close(db);
+		return e;
+	}
+	*out = db;
+	return ERR_OK;
+}
+
+static int prepare(struct db *db, enum query id)
+{
+	return sqlite3_prepare_v3(db->handle, query_texts[id].sql, -1, SQLITE_PREPARE_PERSISTENT, &db->statements[id],
+	                          NULL);
+}
+
 enum err db_prepare(struct db *db, FILE *report)
 {
+	enum err e = db->reserve ? ERR_OK : reserve_new(&db->reserve);
+
+	if (e != ERR_OK)
+		return e;
 	for (int i = 0; i < Q_COUNT; i++) {
-		int rc = sqlite3_prepare_v3(db->handle, query_texts[i].sql, -1, SQLITE_PREPARE_PERSISTENT,
-		                            &db->statements[i], NULL);
-		if (rc != SQLITE_OK) {
+		if (prepare(db, (enum query)i) != SQLITE_OK) {
 			fprintf(report, "the query %s does not fit the database: %s\n", query_texts[i].name,
 			        sqlite3_errmsg(db->handle));
 			return ERR_STORE;
@@ -239,6 +285,7 @@ void db_close(struct db *db)
 	for (int i = 0; i < Q_COUNT; i++)
 		sqlite3_finalize(db->statements[i]);
 	sqlite3_close(db->handle);
+	reserve_free(db->reserve);
 	free(db);
 }
 
@@ -250,6 +297,26 @@ struct sqlite3 *db_handle(struct db *db)
 struct uptime *db_uptime(struct db *db)
 {
 	return &db->uptime;
+}
+
+struct reserve *db_reserve(struct db *db)
+{
+	return db->reserve;
+}
+
+struct blobs *db_blobs(struct db *db)
+{
+	return db->blobs;
+}
+
+void db_set_blobs(struct db *db, struct blobs *blobs)
+{
+	db->blobs = blobs;
+}
+
+void db_note_failed_sync(struct db *db)
+{
+	db->has_failed = true;
 }
 
 bool db_has_failed(const struct db *db)
@@ -314,8 +381,14 @@ void db_fold(struct db *db)
 
 struct statement db_query(struct db *db, enum query id)
 {
+	int rc = db->is_reader && !db->statements[id] ? prepare(db, id) : SQLITE_OK;
+
 	struct statement q = { .db = db, .stmt = db->statements[id], .id = id };
 
+	if (rc != SQLITE_OK) {
+		q.failed = fail(db, rc, query_texts[id].name);
+		return q;
+	}
 	/* One run at a time: a query inside a callback of its own rows would start it over. */
 	assert(q.stmt && !sqlite3_stmt_busy(q.stmt));
 	return q;
@@ -323,8 +396,16 @@ struct statement db_query(struct db *db, enum query id)
 
 void q_end(struct statement *q)
 {
+	if (!q->stmt)
+		return;
 	sqlite3_reset(q->stmt);
 	sqlite3_clear_bindings(q->stmt);
+}
+
+/* Of a reader's query that could not be prepared there is nothing to bind. */
+static bool is_ready(const struct statement *q)
+{
+	return q->stmt != NULL;
 }
 
 static int parameter(const struct statement *q, const char *name)
@@ -343,17 +424,20 @@ static void note_bind(struct statement *q, int rc)
 
 void q_int(struct statement *q, const char *name, int64_t value)
 {
-	note_bind(q, sqlite3_bind_int64(q->stmt, parameter(q, name), value));
+	if (is_ready(q))
+		note_bind(q, sqlite3_bind_int64(q->stmt, parameter(q, name), value));
 }
 
 void q_blob(struct statement *q, const char *name, const void *data, size_t len)
 {
-	note_bind(q, sqlite3_bind_blob64(q->stmt, parameter(q, name), data, len, SQLITE_TRANSIENT));
+	if (is_ready(q))
+		note_bind(q, sqlite3_bind_blob64(q->stmt, parameter(q, name), data, len, SQLITE_TRANSIENT));
 }
 
 void q_text(struct statement *q, const char *name, const char *text)
 {
-	note_bind(q, sqlite3_bind_text(q->stmt, parameter(q, name), text, -1, SQLITE_TRANSIENT));
+	if (is_ready(q))
+		note_bind(q, sqlite3_bind_text(q->stmt, parameter(q, name), text, -1, SQLITE_TRANSIENT));
 }
 
 enum err q_row(struct statement *q)
@@ -410,4 +494,11 @@ void q_get_blob(const struct statement *q, int column, void *out, size_t len)
 		memcpy(out, data, len);
 	else
 		memset(out, 0, len);
+}
+
+void q_get_text(const struct statement *q, int column, char *out, size_t cap)
+{
+	const char *text = (const char *)sqlite3_column_text(q->stmt, column);
+
+	text_copy(out, cap, text ? text : "");
 }

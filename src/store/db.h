@@ -26,7 +26,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct blobs;
 struct db;
+struct reserve;
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -36,7 +38,13 @@ struct sqlite3_stmt;
  */
 enum err db_open(struct db **out, bool *made, const char *path, FILE *report);
 
-/* Prepares every query. ERR_STORE when one does not fit the schema; report names it. */
+/*
+ * Opens the file for reading only, beside the connection that writes. Its queries are prepared when first asked for; one
+ * that does not fit, or would write, ends in ERR_STORE. ERR_STORE, ERR_NOMEM, logged.
+ */
+enum err db_open_reader(struct db **out, const char *path);
+
+/* Prepares every query. ERR_STORE when one does not fit the schema (report names it), ERR_NOMEM. */
 enum err db_prepare(struct db *db, FILE *report);
 
 /* Closes without touching the log (db_fold does that). NULL is fine. */
@@ -47,6 +55,16 @@ struct sqlite3 *db_handle(struct db *db);
 
 /* What the clock said lately; see upkeep.h. */
 struct uptime *db_uptime(struct db *db);
+
+/* Uploads under way; see reserve.h. Of the connection that writes, once db_prepare was ERR_OK; else NULL. */
+struct reserve *db_reserve(struct db *db);
+
+/* The blobs whose rows this database holds; NULL in a bare database. See blob_folder.h. */
+struct blobs *db_blobs(struct db *db);
+void          db_set_blobs(struct db *db, struct blobs *blobs);
+
+/* A sync failed outside of the database, of something its rows speak of: as final as one of its own. */
+void db_note_failed_sync(struct db *db);
 
 /*
  * Whether a sync, or the writing of a commit, ever failed on this connection. What the disk holds is unknown then, and
@@ -104,5 +122,6 @@ int64_t q_changed(const struct statement *q);
 int64_t q_get_int(const struct statement *q, int column);
 bool    q_get_null(const struct statement *q, int column);
 void    q_get_blob(const struct statement *q, int column, void *out, size_t len);
+void    q_get_text(const struct statement *q, int column, char *out, size_t cap); /* cut when longer */
 
 #endif

@@ -31,7 +31,7 @@ struct jobs {
 	pthread_mutex_t    lock; /* guards from here */
 	pthread_cond_t     wake;
 	struct queue       queues[SURFACE_COUNT];
-	size_t             durable;    /* waiting in all queues */
+	size_t             urgent;     /* waiting in all queues: durable and eager ones */
 	size_t             waiting;    /* the same with lazy ones */
 	int64_t            lazy_at_ms; /* when the oldest lazy one is due, while any job waits */
 	enum store_surface turn;       /* whose job is taken next */
@@ -43,6 +43,12 @@ struct jobs {
 	atomic_bool     half_full;
 	_Atomic int64_t batch_since_ms; /* monotonic; 0: no batch is under way */
 };
+
+/* Whether a batch begins because of it. */
+static bool is_urgent(const struct job *job)
+{
+	return !job->lazy || job->eager;
+}
 
 static void queue_init(struct queue *q)
 {
@@ -123,8 +129,8 @@ static enum err add(struct jobs *j, struct job *job)
 		j->lazy_at_ms = clock_mono_ms() + j->rules.lazy_ms;
 	queue_append(q, job);
 	j->waiting++;
-	if (!job->lazy)
-		j->durable++;
+	if (is_urgent(job))
+		j->urgent++;
 	note_queues(j);
 	return ERR_OK;
 }
@@ -135,7 +141,7 @@ enum err jobs_submit(struct jobs *j, struct job *job)
 	pthread_mutex_lock(&j->lock);
 	enum err e = add(j, job);
 	/* The first job of any kind, because the nap must not outlast a lazy one. */
-	if (e == ERR_OK && (j->waiting == 1 || !job->lazy || atomic_load(&j->half_full)))
+	if (e == ERR_OK && (j->waiting == 1 || is_urgent(job) || atomic_load(&j->half_full)))
 		pthread_cond_signal(&j->wake);
 	pthread_mutex_unlock(&j->lock);
 	if (e == ERR_BUSY)
@@ -149,6 +155,14 @@ void jobs_poke(struct jobs *j)
 	j->poked = true;
 	pthread_cond_signal(&j->wake);
 	pthread_mutex_unlock(&j->lock);
+}
+
+bool jobs_are_waited_for(struct jobs *j)
+{
+	pthread_mutex_lock(&j->lock);
+	bool waited_for = j->urgent > 0;
+	pthread_mutex_unlock(&j->lock);
+	return waited_for;
 }
 
 enum store_health jobs_health(const struct jobs *j)
@@ -174,8 +188,8 @@ static struct job *take(struct jobs *j)
 	}
 	if (job) {
 		j->waiting--;
-		if (!job->lazy)
-			j->durable--;
+		if (is_urgent(job))
+			j->urgent--;
 		note_queues(j);
 	}
 	pthread_mutex_unlock(&j->lock);
@@ -198,23 +212,6 @@ static enum err run_job(struct db *db, struct job *job)
 	}
 	enum err kept = db_run(db, Q_JOB_KEEP);
 	return e != ERR_OK ? e : kept;
-}
-
-/* Runs jobs until there are none or it is enough. ERR_STORE when the transaction is gone. */
-static enum err run_jobs(struct jobs *j, struct queue *ran)
-{
-	int64_t     end_ms = atomic_load(&j->batch_since_ms) + j->rules.batch_ms;
-	struct job *job;
-
-	while (ran->count < j->rules.batch && (ran->count == 0 || clock_mono_ms() < end_ms) && (job = take(j))) {
-		queue_append(ran, job);
-		job->result = run_job(j->db, job);
-		if (!db_in_transaction(j->db)) {
-			log_error("store", 0, "loses-batch", "jobs=%zu", ran->count);
-			return ERR_STORE;
-		}
-	}
-	return ERR_OK;
 }
 
 static void set_results(struct queue *q, enum err e)
@@ -291,10 +288,47 @@ static void refuse_jobs(struct jobs *j, enum err e)
 	deliver(&refused);
 }
 
+/* Ahead of the commit, because it promises nothing. */
+static void deliver_now(struct job *job)
+{
+	struct queue alone;
+
+	queue_init(&alone);
+	queue_append(&alone, job);
+	deliver(&alone);
+}
+
+/*
+ * Runs jobs until there are none or it is enough; ran are those that wait for the commit. ERR_STORE when the transaction
+ * is gone.
+ */
+static enum err run_jobs(struct jobs *j, struct queue *ran)
+{
+	int64_t     end_ms = atomic_load(&j->batch_since_ms) + j->rules.batch_ms;
+	size_t      count  = 0;
+	struct job *job;
+
+	while (count < j->rules.batch && (count == 0 || clock_mono_ms() < end_ms) && (job = take(j))) {
+		count++;
+		job->result = run_job(j->db, job);
+		if (job->eager)
+			deliver_now(job);
+		else
+			queue_append(ran, job);
+		if (!db_in_transaction(j->db)) {
+			log_error("store", 0, "loses-batch", "jobs=%zu", count);
+			return ERR_STORE;
+		}
+	}
+	return ERR_OK;
+}
+
 static enum err commit_jobs(struct jobs *j, struct queue *ran)
 {
 	enum err e = run_jobs(j, ran);
 
+	if (e == ERR_OK && j->rules.before_commit)
+		e = j->rules.before_commit(j->rules.arg);
 	if (e != ERR_OK) {
 		db_undo(j->db);
 		return e;
@@ -309,6 +343,9 @@ static void run_batch(struct jobs *j)
 {
 	struct queue ran;
 
+	/* The tick uses the database too. */
+	if (db_has_failed(j->db))
+		give_up(j);
 	if (atomic_load(&j->failed)) {
 		refuse_jobs(j, ERR_STORE);
 		return;
@@ -320,7 +357,10 @@ static void run_batch(struct jobs *j)
 	if (begun)
 		e = commit_jobs(j, &ran);
 	/* Before the answers: whoever is refused and asks why is to see it. */
-	atomic_store(&j->batch_lost, e != ERR_OK);
+	if (e != ERR_OK)
+		atomic_store(&j->batch_lost, true);
+	else if (ran.count > 0) /* a batch of eager jobs alone has written nothing, and proves nothing */
+		atomic_store(&j->batch_lost, false);
 	if (!begun)
 		refuse_jobs(j, e);
 	if (e != ERR_OK)
@@ -340,7 +380,7 @@ static bool is_due(const struct jobs *j)
 {
 	if (j->waiting == 0)
 		return false;
-	return j->durable > 0 || j->stopping || atomic_load(&j->half_full) || clock_mono_ms() >= j->lazy_at_ms;
+	return j->urgent > 0 || j->stopping || atomic_load(&j->half_full) || clock_mono_ms() >= j->lazy_at_ms;
 }
 
 /* Under the lock: until somebody signals, or the oldest lazy job is due, or a second has passed. */

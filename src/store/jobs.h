@@ -1,9 +1,10 @@
 /*
  * The store thread: queues of jobs, batches, transactions. What a job is stands in store.h.
  *
- * Each surface has a queue, first in first out, lazy and durable jobs in one order. A batch begins when a durable job
- * waits, when the oldest lazy one has waited long enough, or when a queue is half full; it takes from the queues in
- * turn until they are empty, it has enough jobs, or time is up.
+ * Each surface has a queue, first in first out, lazy and durable jobs in one order. A batch begins when a durable
+ * or an eager job waits, when the oldest lazy one has waited long enough, or when a queue is half full; it takes from
+ * the queues in turn until they are empty, it has enough jobs, or time is up. An eager job's result goes out as soon as
+ * it ran, those of the others after the commit. (A commit that changed nothing but TEMP tables writes nothing.)
  */
 #ifndef STORE_JOBS_H
 #define STORE_JOBS_H
@@ -19,6 +20,12 @@ struct jobs_rules {
 	int64_t batch_ms; /* no further job is begun after that */
 	int64_t lazy_ms;  /* a lazy job waits so long for a durable one */
 
+	/*
+	 * Store thread, between the last job of a batch and its COMMIT, may be NULL: what must be on the disk before the
+	 * rows that speak of it. An error is the result of every job of the batch, as that of the COMMIT would be.
+	 */
+	enum err (*before_commit)(void *arg);
+
 	/* Store thread, outside transactions, at least once a second and after a poke: for what is due by the clock. */
 	void (*tick)(void *arg);
 	void *arg;
@@ -32,6 +39,9 @@ enum err jobs_start(struct jobs *j);
 
 /* As store_submit. */
 enum err jobs_submit(struct jobs *j, struct job *job);
+
+/* Whether anybody waits for a batch right now. */
+bool jobs_are_waited_for(struct jobs *j);
 
 /* As store_poke and store_health. */
 void              jobs_poke(struct jobs *j);

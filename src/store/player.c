@@ -6,8 +6,11 @@
  */
 #include "store/player.h"
 
+#include "crypt/hash.h"
 #include "store/db.h"
 #include "store/upkeep.h"
+
+#include <string.h>
 
 #define CODE_RANGE          900000
 #define NEW_PLAYER_KEEP_MS  INT64_C(7200000) /* limits look back an hour */
@@ -20,7 +23,8 @@ static enum err insert_player(struct db *db, const struct player_row *row)
 	q_blob(&q, ":id", row->digest, PLAYER_ID_BYTES);
 	q_blob(&q, ":digest", row->digest, PLAYER_DIGEST_BYTES);
 	q_int(&q, ":now_ms", row->used_ms);
-	return q_done(&q);
+	enum err e = q_done(&q);
+	return e == ERR_OK && q_changed(&q) == 0 ? ERR_EXISTS : e;
 }
 
 static enum err insert_code(struct db *db, const struct player_row *row)
@@ -41,17 +45,56 @@ static enum err insert(struct db *db, const struct player_row *row)
 	return e == ERR_OK ? insert_code(db, row) : e;
 }
 
-enum err player_add(struct db *db, const struct player_row *row, const uint8_t addr[PLAYER_ADDR_BYTES])
+static enum err note_new(struct db *db, const uint8_t addr[PLAYER_ADDR_BYTES], int64_t at_ms)
 {
-	enum err e = insert(db, row);
-	if (e != ERR_OK)
-		return e;
-
 	AUTO_QUERY q = db_query(db, Q_NEW_PLAYER_ADD);
 
 	q_blob(&q, ":addr", addr, PLAYER_ADDR_BYTES);
-	q_int(&q, ":at_ms", row->used_ms);
+	q_int(&q, ":at_ms", at_ms);
 	return q_done(&q);
+}
+
+enum err player_add(struct db *db, const struct player_row *row, const uint8_t addr[PLAYER_ADDR_BYTES])
+{
+	enum err e = insert(db, row);
+
+	return e == ERR_OK ? note_new(db, addr, row->used_ms) : e;
+}
+
+enum err player_add_without_code(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES],
+                                 const uint8_t addr[PLAYER_ADDR_BYTES], int64_t now_ms)
+{
+	struct player_row row = { .used_ms = now_ms };
+
+	memcpy(row.digest, digest, sizeof(row.digest));
+	enum err e = insert_player(db, &row);
+	return e == ERR_OK ? note_new(db, addr, now_ms) : e;
+}
+
+enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES])
+{
+	AUTO_QUERY q = db_query(db, Q_PLAYER_FIND);
+	uint8_t    found[PLAYER_DIGEST_BYTES];
+
+	q_blob(&q, ":id", digest, PLAYER_ID_BYTES);
+	enum err e = q_row(&q);
+	if (e != ERR_OK)
+		return e;
+	q_get_blob(&q, 0, found, sizeof(found));
+	if (!equal_secret(found, digest, sizeof(found)))
+		return ERR_NOT_ALLOWED;
+	*made_ms = q_get_int(&q, 1);
+	return ERR_OK;
+}
+
+enum err player_check(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES])
+{
+	int64_t  made_ms;
+	enum err e = player_find(&made_ms, db, digest);
+
+	if (e == ERR_NOT_FOUND)
+		return ERR_OK;
+	return e == ERR_NOT_ALLOWED ? ERR_NOT_FOUND : e;
 }
 
 enum err player_touch(struct db *db, const struct player_row *row)
@@ -67,6 +110,19 @@ enum err player_touch(struct db *db, const struct player_row *row)
 	if (e == ERR_OK && q_changed(&q) == 0)
 		return insert(db, row);
 	return e;
+}
+
+enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from)
+{
+	AUTO_QUERY q = db_query(db, Q_CODE_CHANGE);
+
+	q_int(&q, ":from", from);
+	q_int(&q, ":code", row->code);
+	q_blob(&q, ":player", row->digest, PLAYER_ID_BYTES);
+	q_int(&q, ":used_ms", row->used_ms);
+
+	enum err e = q_done(&q);
+	return e == ERR_OK && q_changed(&q) == 0 ? ERR_NOT_FOUND : e;
 }
 
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg)

@@ -1,5 +1,6 @@
 /*
- * Players with a code, as they are kept. All functions run on the store thread (inside a job) or before it starts.
+ * Players, as they are kept: those with a code, and those who stored a checkpoint. All functions run on the store thread
+ * (inside a job) or before it starts.
  */
 #ifndef STORE_PLAYER_H
 #define STORE_PLAYER_H
@@ -23,16 +24,41 @@ struct player_row {
 };
 
 /*
- * A new player, with his code and the note that this address had one more new player.
- * ERR_EXISTS when the player or the code is there already.
+ * A new player, with his code and the note that this address had one more new player. ERR_EXISTS when the player has a
+ * code, the code is another's, or the id is another key's.
  */
 enum err player_add(struct db *db, const struct player_row *row, const uint8_t addr[PLAYER_ADDR_BYTES]);
+
+/*
+ * One who never opened a game, with the note that this address had one more new player. ERR_EXISTS when the id is
+ * another key's.
+ */
+enum err player_add_without_code(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES],
+                                 const uint8_t addr[PLAYER_ADDR_BYTES], int64_t now_ms);
+
+/*
+ * When the player was first seen. ERR_NOT_FOUND; ERR_NOT_ALLOWED: the id is another key's. Only reads: a reader's
+ * connection will do.
+ */
+enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
+
+/*
+ * Whether this key may speak for its id: ERR_OK also for one who is not known yet; ERR_NOT_FOUND when the id is another
+ * key's, to whom nothing is told. Only reads. Before any function that takes an id alone for who asks.
+ */
+enum err player_check(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
 
 /*
  * The code was used just now: sets used_ms and joined (which never goes back), lifts a mark. Adds player and code if
  * they are missing; ERR_EXISTS when the code is another player's, or the player has another code.
  */
 enum err player_touch(struct db *db, const struct player_row *row);
+
+/*
+ * Another code for a player whose code is from: row has it, and the time. No friend ever joined under it. ERR_NOT_FOUND
+ * when he has not that code; ERR_EXISTS when the new one is another player's.
+ */
+enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from);
 
 /* Every player with a code, in no order; stops at each's first error and returns it. */
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg);
@@ -44,8 +70,8 @@ enum err player_each_new(struct db *db, int64_t                                 
 /*
  * One sweep: notes the days of uptime (upkeep.h) and, if the clock can be trusted, takes back codes in two steps. Codes
  * unused for code_days days of uptime are marked (limits.tunnel_code_days); those that were marked marked_days days of
- * uptime ago (limits.tunnel_code_marked_days) and not used since are removed with their players. A live game uses its
- * host's code. When more than spare_percent of the range is taken, codes with which no friend ever joined and that were
+ * uptime ago (limits.tunnel_code_marked_days) and not used since are removed, with players of whom nothing else is kept.
+ * A live game uses its host's code. When more than spare_percent of the range is taken, codes with which no friend ever joined and that were
  * unused for spare_ms are removed too, oldest first, down to that percentage.
  *
  * *digests is a list of those removed (PLAYER_DIGEST_BYTES each, for free()), *count its length. So that nobody waits

@@ -5,7 +5,9 @@
  *	coop.db -wal -shm	the database
  *	secrets			what this server made up for itself
  *	blobs/store-id		the id of the database these blobs belong to
- *	blobs/.tmp/		unfinished blobs
+ *	blobs/ab/cdef...	blobs: see blob.h
+ *	blobs/.tmp/		unfinished ones
+ *	blobs/.trash/		files that no row names
  *	copies/			of the database
  */
 #include "store/store.h"
@@ -17,9 +19,14 @@
 #include "os/file.h"
 #include "os/log.h"
 #include "os/random.h"
+#include "store/blob_check.h"
+#include "store/blob_copies.h"
+#include "store/blob_folder.h"
 #include "store/copies.h"
+#include "store/inside.h"
 #include "store/jobs.h"
 #include "store/migrate.h"
+#include "store/readers.h"
 #include "store/secrets.h"
 #include "store/upkeep.h"
 
@@ -32,13 +39,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BLOBS_ID        "store-id"
 #define SPACE_EVERY_MS  5000
 #define UPKEEP_EVERY_MS 60000
+#define STOP_HELPINGS   50
 #define COPY_AFTER_MS   60000 /* after the start: first the players come back */
 
 struct paths {
 	char data[PATH_MAX], database[PATH_MAX], log[PATH_MAX], secrets[PATH_MAX];
-	char blobs[PATH_MAX], blobs_tmp[PATH_MAX], blobs_id[PATH_MAX], copies[PATH_MAX];
+	char blobs[PATH_MAX], blobs_tmp[PATH_MAX], trash[PATH_MAX], blobs_id[PATH_MAX], copies[PATH_MAX];
 };
 
 /* The store's own work goes through its own queue. */
@@ -49,23 +58,29 @@ struct upkeep_job {
 };
 
 struct store {
-	struct paths  paths;
-	struct limits limits;
-	int           lock_fd;
-	struct db    *db;
-	struct jobs  *jobs;
-	uint8_t       id[STORE_ID_BYTES];
-	uint8_t       addr_key[STORE_ADDR_KEY_BYTES];
-	bool          is_new; /* this start made the database */
-	bool          blobs_known;
-	atomic_bool   has_space;
+	struct paths    paths;
+	struct limits   limits;
+	int             lock_fd;
+	struct db      *db;
+	struct jobs    *jobs;
+	uint8_t         id[STORE_ID_BYTES];
+	uint8_t         addr_key[STORE_ADDR_KEY_BYTES];
+	bool            is_new; /* this start made the database */
+	bool            blobs_known;
+	int64_t         orphan_days;
+	atomic_bool     has_space;
+	struct blobs   *blobs;
+	struct readers *readers;
 
 	/* Of the store thread. */
-	int64_t           space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
-	bool              warned_log, warned_space;
-	bool              clock_trusted;
-	struct upkeep_job upkeep;
-	struct copier    *copier;
+	int64_t            space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
+	bool               warned_log, warned_space;
+	bool               clock_trusted;
+	int64_t            day;       /* of uptime */
+	bool               trash_due; /* a day began */
+	struct upkeep_job  upkeep;
+	struct copier     *copier;
+	struct blob_check *check;
 };
 
 static bool name_paths(struct paths *p, const char *data)
@@ -76,7 +91,8 @@ static bool name_paths(struct paths *p, const char *data)
 	       text_format(p->secrets, sizeof(p->secrets), "%s/secrets", data) &&
 	       text_format(p->blobs, sizeof(p->blobs), "%s/blobs", data) &&
 	       text_format(p->blobs_tmp, sizeof(p->blobs_tmp), "%s/blobs/.tmp", data) &&
-	       text_format(p->blobs_id, sizeof(p->blobs_id), "%s/blobs/store-id", data) &&
+	       text_format(p->trash, sizeof(p->trash), "%s/blobs/.trash", data) &&
+	       text_format(p->blobs_id, sizeof(p->blobs_id), "%s/blobs/" BLOBS_ID, data) &&
 	       text_format(p->copies, sizeof(p->copies), "%s/copies", data);
 }
 
@@ -191,7 +207,8 @@ static enum err first_facts(struct store *s)
 	if (e == ERR_OK)
 		e = upkeep_look(&today, s->db, clock_wall_ms(), clock_mono_ms());
 	s->clock_trusted = e == ERR_OK && today.trusted;
-	return e;
+	s->day           = today.day;
+	return e == ERR_OK ? db_run(s->db, Q_GARBAGE_AGE) : e;
 }
 
 static enum err load_facts(struct store *s, FILE *report)
@@ -231,6 +248,25 @@ static enum err open_database(struct store *s, bool *changed, FILE *report)
 	return ERR_OK;
 }
 
+/* The folders of blobs are made ahead. */
+static bool is_empty_folder(int parent, const char *name)
+{
+	int            fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR           *d  = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	bool           empty = true;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (empty && (entry = readdir(d)))
+		empty = !is_any(entry->d_name);
+	closedir(d);
+	return empty;
+}
+
 /* Whether anything but our own bookkeeping lies in the blob folder. */
 static bool has_blobs(const struct store *s)
 {
@@ -239,7 +275,8 @@ static bool has_blobs(const struct store *s)
 	bool           any = false;
 
 	while (d && !any && (entry = readdir(d)))
-		any = is_any(entry->d_name) && strcmp(entry->d_name, ".tmp") != 0;
+		any = is_any(entry->d_name) && strcmp(entry->d_name, ".tmp") != 0 &&
+		      strcmp(entry->d_name, BLOBS_ID) != 0 && !is_empty_folder(dirfd(d), entry->d_name);
 	if (d)
 		closedir(d);
 	return any;
@@ -270,11 +307,27 @@ static bool is_blobs_id_ours(const struct store *s)
 	return hex_decode(id, sizeof(id), text, strcspn(text, " \r\n")) == ERR_OK && memcmp(id, s->id, sizeof(id)) == 0;
 }
 
+/*
+ * All folders at once, so that no upload waits until one of its own is made and safe. Whichever cannot be made now is made
+ * when it is needed.
+ */
+static void make_blob_folders(const struct store *s)
+{
+	char path[PATH_MAX];
+
+	for (unsigned first = 0; first < 256; first++) {
+		if (text_format(path, sizeof(path), "%s/%02x", s->paths.blobs, first))
+			mkdir(path, 0700);
+	}
+}
+
 /* An empty folder becomes ours. One with blobs of another database is left alone, and so is its id. */
 static enum err match_blobs(struct store *s, bool database_changed, FILE *report)
 {
-	if (!has_blobs(s))
+	if (!has_blobs(s)) {
+		make_blob_folders(s);
 		return write_blobs_id(s, report);
+	}
 	if (!is_blobs_id_ours(s)) {
 		log_warn("store", 0, "doubts-blobs",
 		         "folder=%s database=%s note=\"they do not belong together: one was exchanged or restored; "
@@ -288,17 +341,19 @@ static enum err match_blobs(struct store *s, bool database_changed, FILE *report
 	return ERR_OK;
 }
 
-static void on_tick(void *arg);
+static enum err before_commit(void *arg);
+static void     on_tick(void *arg);
 
 static struct jobs *make_jobs(struct store *s)
 {
 	struct jobs_rules rules = {
-		.share    = (size_t)s->limits.store_jobs,
-		.batch    = (size_t)s->limits.store_batch,
-		.batch_ms = s->limits.store_batch_ms,
-		.lazy_ms  = s->limits.store_lazy_ms,
-		.tick     = on_tick,
-		.arg      = s,
+		.share         = (size_t)s->limits.store_jobs,
+		.batch         = (size_t)s->limits.store_batch,
+		.batch_ms      = s->limits.store_batch_ms,
+		.lazy_ms       = s->limits.store_lazy_ms,
+		.before_commit = before_commit,
+		.tick          = on_tick,
+		.arg           = s,
 	};
 
 	return jobs_new(s->db, &rules);
@@ -321,6 +376,30 @@ static enum err load_addr_key(struct store *s, FILE *report)
 	return e;
 }
 
+/* The blobs, once it is known whose they are. Folders that an earlier run made and did not live to sync are safe then. */
+static enum err open_blobs(struct store *s, FILE *report)
+{
+	struct blob_check_rules rules = {
+		.store         = s,
+		.copies        = s->paths.copies,
+		.sweep_percent = s->limits.blob_sweep_percent,
+		.sweep_few     = s->limits.blob_sweep_few,
+		.orphan_days   = s->orphan_days,
+	};
+
+	if (file_sync_dir(s->paths.blobs) != ERR_OK) {
+		fprintf(report, "cannot sync the folder %s: %s\n", s->paths.blobs, strerror(errno));
+		return ERR_IO;
+	}
+	s->blobs = rules.blobs = blobs_new(s->paths.blobs, s->blobs_known);
+	if (!s->blobs)
+		return ERR_NOMEM;
+	blobs_set_day(s->blobs, s->day);
+	db_set_blobs(s->db, s->blobs);
+	s->check = blob_check_new(&rules);
+	return s->check ? ERR_OK : ERR_NOMEM;
+}
+
 static enum err open_all(struct store *s, FILE *report)
 {
 	bool changed = true;
@@ -332,17 +411,23 @@ static enum err open_all(struct store *s, FILE *report)
 		e = load_addr_key(s, report);
 	if (e == ERR_OK)
 		e = match_blobs(s, changed, report);
+	if (e == ERR_OK)
+		e = open_blobs(s, report);
 	if (e != ERR_OK)
 		return e;
-	s->jobs   = make_jobs(s);
-	s->copier = copier_new(s->paths.database, s->paths.copies);
-	return s->jobs && s->copier ? ERR_OK : ERR_NOMEM;
+	s->jobs    = make_jobs(s);
+	s->copier  = copier_new(s->paths.database, s->paths.copies);
+	s->readers = readers_new(s->paths.database);
+	return s->jobs && s->copier && s->readers ? ERR_OK : ERR_NOMEM;
 }
 
 static void close_all(struct store *s)
 {
 	copier_free(s->copier);
+	blob_check_free(s->check);
+	readers_free(s->readers);
 	jobs_free(s->jobs);
+	blobs_free(s->blobs);
 	db_close(s->db);
 	if (s->lock_fd >= 0)
 		file_unlock(s->lock_fd);
@@ -355,8 +440,9 @@ enum err store_open(struct store **out, const struct conf *conf, FILE *report)
 
 	if (!s)
 		return ERR_NOMEM;
-	s->lock_fd = -1;
-	s->limits  = conf->limits;
+	s->lock_fd     = -1;
+	s->limits      = conf->limits;
+	s->orphan_days = conf->cloud_orphan_days;
 	atomic_store(&s->has_space, true);
 	enum err e = ERR_IO;
 	if (!name_paths(&s->paths, conf->server_data))
@@ -391,6 +477,16 @@ bool store_blobs_are_known(const struct store *s)
 	return s->blobs_known;
 }
 
+struct blobs *store_blobs(const struct store *s)
+{
+	return s->blobs;
+}
+
+struct readers *store_readers(const struct store *s)
+{
+	return s->readers;
+}
+
 bool store_has_space(const struct store *s)
 {
 	return atomic_load(&s->has_space);
@@ -403,7 +499,7 @@ enum err store_submit(struct store *s, struct job *job)
 
 enum store_health store_health(const struct store *s)
 {
-	return jobs_health(s->jobs);
+	return s->blobs && blobs_are_failing(s->blobs) ? STORE_FAILING : jobs_health(s->jobs);
 }
 
 const char *store_health_text(enum store_health h)
@@ -462,6 +558,11 @@ static enum err run_upkeep(struct job *job, struct db *db)
 
 	enum err e              = upkeep_look(&today, db, clock_wall_ms(), clock_mono_ms());
 	u->store->clock_trusted = e == ERR_OK && today.trusted;
+	if (e == ERR_OK && today.day != u->store->day) {
+		u->store->day       = today.day;
+		u->store->trash_due = true;
+		blobs_set_day(u->store->blobs, today.day);
+	}
 	return e;
 }
 
@@ -499,6 +600,22 @@ static void copy_if_due(struct store *s)
 		copier_start(s->copier, name, s->clock_trusted);
 }
 
+static void empty_trash_if_due(struct store *s)
+{
+	if (!s->trash_due || blob_check_is_busy(s->check))
+		return;
+	s->trash_due = false;
+	if (access(s->paths.trash, F_OK) == 0)
+		blob_check_start(s->check, false, s->clock_trusted);
+}
+
+static enum err before_commit(void *arg)
+{
+	struct store *s = arg;
+
+	return blobs_before_commit(s->blobs, s->db);
+}
+
 static bool is_time(int64_t *at_ms, int64_t now_ms, int64_t every_ms)
 {
 	if (now_ms < *at_ms)
@@ -512,12 +629,32 @@ static void on_tick(void *arg)
 	struct store *s   = arg;
 	int64_t       now = clock_mono_ms();
 
+	blobs_after_batch(s->blobs, s->db);
+	if (!jobs_are_waited_for(s->jobs))
+		blobs_remove_garbage(s->blobs, s->db);
+	empty_trash_if_due(s);
 	if (is_time(&s->space_at_ms, now, SPACE_EVERY_MS))
 		measure_space(s);
 	if (is_time(&s->upkeep_at_ms, now, UPKEEP_EVERY_MS))
 		submit_upkeep(s);
 	if (!copier_is_busy(s->copier) && is_time(&s->copy_at_ms, now, UPKEEP_EVERY_MS))
 		copy_if_due(s);
+}
+
+/* Whether anything is, or should be, in the blob folder: a new server has nothing to check. */
+static bool must_check_blobs(struct store *s)
+{
+	AUTO_QUERY q = db_query(s->db, Q_BLOB_ANY);
+
+	return blob_copies_any(s->paths.copies) || has_blobs(s) || q_row(&q) != ERR_OK || q_get_int(&q, 0) != 0;
+}
+
+static void check_blobs(struct store *s, bool must)
+{
+	if (must)
+		blob_check_start(s->check, true, s->clock_trusted);
+	else
+		blobs_hold(s->blobs, NULL, 0);
 }
 
 enum err store_start(struct store *s)
@@ -528,14 +665,30 @@ enum err store_start(struct store *s)
 	s->space_at_ms  = now + SPACE_EVERY_MS;
 	s->upkeep_at_ms = now + UPKEEP_EVERY_MS;
 	s->copy_at_ms   = now + COPY_AFTER_MS;
-	return jobs_start(s->jobs);
+
+	bool     must = must_check_blobs(s);
+	enum err e    = jobs_start(s->jobs);
+	if (e == ERR_OK)
+		check_blobs(s, must);
+	return e;
+}
+
+/* What is left over goes now; the next start could not be sure of it. Not without end: somebody waits for the stop. */
+static void remove_last_garbage(struct store *s)
+{
+	for (int helping = 0; helping < STOP_HELPINGS && blobs_remove_garbage(s->blobs, s->db); helping++)
+		;
 }
 
 void store_stop(struct store *s)
 {
+	blob_check_stop(s->check);
 	jobs_stop(s->jobs);
-	/* First our only reader, then the log: with a reader, folding it would have to wait. */
+	blob_check_free(TAKE(s->check));
+	remove_last_garbage(s);
+	/* First our readers, then the log: with a reader, folding it would have to wait. */
 	copier_free(TAKE(s->copier));
+	readers_free(TAKE(s->readers));
 	db_fold(s->db);
 	close_all(s);
 }

@@ -28,7 +28,7 @@ struct store;
 struct job;
 
 /* Each has its own share of the queue (limits.store_jobs), and they are served in turn. */
-enum store_surface { SURFACE_TUNNEL, SURFACE_UPKEEP, SURFACE_COUNT };
+enum store_surface { SURFACE_TUNNEL, SURFACE_UPKEEP, SURFACE_CLOUD, SURFACE_ADMIN, SURFACE_COUNT };
 
 /* How the results of jobs get back to the thread that asked. */
 struct job_port {
@@ -46,7 +46,12 @@ struct job {
 	const struct job_port *port; /* NULL: nobody waits; done is called on the store thread */
 	enum store_surface     surface;
 	bool                   lazy;
-	enum err               result; /* set by the store before deliver: what done is to be called with */
+	/*
+	 * Promises nothing durable: its result goes out as soon as it ran, before the commit, and like a lazy job it does
+	 * not ask for a commit of its own; but it begins a batch at once.
+	 */
+	bool     eager;
+	enum err result; /* set by the store before deliver: what done is to be called with */
 	enum err (*run)(struct job *job, struct db *db);
 	void (*done)(struct job *job, enum err result); /* owns the job; must not be NULL */
 };
@@ -80,7 +85,8 @@ enum err store_submit(struct store *s, struct job *job);
 
 /*
  * Any thread; never waits. SLOW: a batch takes over 2 s, or a queue is over half full. FAILING: after a failed sync, and
- * also while the last batch could not be kept (the disk is full), until one can.
+ * also while the last batch could not be kept (the disk is full or read-only), until one can, and for a minute after a
+ * blob could not.
  */
 enum store_health { STORE_OK, STORE_SLOW, STORE_FAILING };
 enum store_health store_health(const struct store *s);

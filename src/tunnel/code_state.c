@@ -125,26 +125,55 @@ enum err code_load(struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES]
 	return added;
 }
 
-enum err code_draw(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
-                   uint32_t random)
+/* One of the free codes; 0: there is none. Scaling by the high half of a product spreads evenly enough: the error is under 900,000 in 2^32. */
+static uint32_t any_free(const struct code_state *s, uint32_t random)
 {
 	uint32_t free_count = code_free_count(s);
 
-	if (free_count == 0)
-		return ERR_NO_ROOM;
+	return free_count == 0 ? 0 : TUNNEL_CODE_MIN + kth_free(s, (uint32_t)((uint64_t)random * free_count >> 32));
+}
 
-	/* Scaling by the high half of a product spreads evenly enough: the error is under 900,000 in 2^32. */
-	uint32_t k = (uint32_t)((uint64_t)random * free_count >> 32);
-
-	enum err added = add(out, s, digest, TUNNEL_CODE_MIN + kth_free(s, k));
+enum err code_draw(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
+                   uint32_t random)
+{
+	uint32_t code  = any_free(s, random);
+	enum err added = code ? add(out, s, digest, code) : ERR_NO_ROOM;
 
 	if (added == ERR_OK)
 		(*out)->pending = true;
 	return added;
 }
 
+enum err code_redraw(struct code_state *s, struct code_entry *e, uint32_t random)
+{
+	uint32_t code = any_free(s, random);
+
+	if (e->pending || e->next_code)
+		return ERR_BUSY;
+	if (!code)
+		return ERR_NO_ROOM;
+	set_taken(s, code - TUNNEL_CODE_MIN, true);
+	e->next_code = code;
+	return ERR_OK;
+}
+
+void code_redrawn(struct code_state *s, struct code_entry *e, bool has, bool keep_code)
+{
+	uint32_t unused = has ? e->code : e->next_code;
+
+	if (has) {
+		e->code   = e->next_code;
+		e->joined = false;
+	}
+	e->next_code = 0;
+	if (!keep_code)
+		set_taken(s, unused - TUNNEL_CODE_MIN, false);
+}
+
 void code_remove(struct code_state *s, struct code_entry *e, bool keep_code)
 {
+	if (e->next_code)
+		code_redrawn(s, e, false, keep_code);
 	map_remove(&s->by_id, e->digest);
 	if (!keep_code)
 		set_taken(s, e->code - TUNNEL_CODE_MIN, false);

@@ -29,9 +29,10 @@ struct tunnel_conn;
 struct code_entry {
 	uint8_t             digest[CODE_DIGEST_BYTES]; /* SHA-256 of the player key */
 	uint32_t            code;
-	bool                joined;  /* a friend ever joined under this code */
-	bool                pending; /* not yet committed: nobody may be told the code */
-	struct tunnel_conn *waiting; /* while pending: who asked last */
+	uint32_t            next_code; /* the one he is about to get instead; 0: none */
+	bool                joined;    /* a friend ever joined under this code */
+	bool                pending;   /* not yet committed: nobody may be told the code */
+	struct tunnel_conn *waiting;   /* while pending: who asked last */
 };
 
 struct code_state {
@@ -57,6 +58,14 @@ enum err code_load(struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES]
  */
 enum err code_draw(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
                    uint32_t random);
+
+/*
+ * Another free code for the player, in next_code, taken from here on. ERR_BUSY while one is pending, the first or another;
+ * ERR_NO_ROOM. code_redrawn ends it: the player has it, and the old one is free again; or (has false) he keeps the old
+ * one, and the new one is free again, unless keep_code.
+ */
+enum err code_redraw(struct code_state *s, struct code_entry *e, uint32_t random);
+void     code_redrawn(struct code_state *s, struct code_entry *e, bool has, bool keep_code);
 
 /* Removes the player; his code is free again, unless keep_code: then it stays taken until the next start. */
 void code_remove(struct code_state *s, struct code_entry *e, bool keep_code);

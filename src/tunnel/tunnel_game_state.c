@@ -44,7 +44,12 @@ void tunnel_act_fault(struct tunnel_acts *acts, struct tunnel_conn *c, enum err 
 		                                M_TUNNEL_FAULT_NO_GAME, M_TUNNEL_FAULT_FULL };
 	uint8_t                  fault      = (uint8_t)err_tunnel(e);
 
-	/* An error without a fault code of its own is ours: the client comes back by itself when it is just closed. */
+	/*
+	 * An error without a fault code that games know is ours: the client comes back by itself when it is just closed.
+	 * The codes above are the vault's.
+	 */
+	if (fault >= sizeof(counters) / sizeof(counters[0]))
+		fault = 0;
 	if (fault != 0)
 		tunnel_act_send(acts, c, (struct tunnel_msg){ .op = TUNNEL_FAULT, .fault = fault });
 	tunnel_act_close(acts, c, fault != 0 ? counters[fault] : M_TUNNEL_CLOSED_STORE);

@@ -28,6 +28,9 @@ struct tunnel_game *tunnel_game_add(struct tunnel_state *s, uint32_t code, uint8
 /* With its friends; connections are the caller's to close before. */
 void tunnel_game_remove(struct tunnel_state *s, struct tunnel_game *g);
 
+/* The game is over: its friends are told, everybody is closed, it is forgotten. */
+void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunnel_acts *acts);
+
 /* The friend of this number, or NULL. */
 struct tunnel_friend *tunnel_game_friend(const struct tunnel_game *g, uint16_t number);
 

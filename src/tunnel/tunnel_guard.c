@@ -23,6 +23,7 @@ struct tunnel_guard {
 	const struct limits *limits;
 	struct window       *new_of_addr, *new_of_net, *new_in_all;
 	struct window       *fails_of_addr, *fails_of_net, *fails_in_all;
+	struct window       *codes_of_player;
 	struct count        *unforwarded, *held;
 };
 
@@ -32,17 +33,18 @@ struct tunnel_guard *tunnel_guard_new(const struct limits *l)
 
 	if (!g)
 		return NULL;
-	g->limits        = l;
-	g->new_of_addr   = window_new(l->tunnel_new_per_address, HOUR_MS, KEYS_MAX, random_u64());
-	g->new_of_net    = window_new(l->tunnel_new_per_address * NET_FACTOR, HOUR_MS, KEYS_MAX, random_u64());
-	g->new_in_all    = window_new(l->tunnel_new_total, HOUR_MS, 1, random_u64());
-	g->fails_of_addr = window_new(l->tunnel_join_fails, MINUTE_MS, KEYS_MAX, random_u64());
-	g->fails_of_net  = window_new(l->tunnel_join_fails_net, MINUTE_MS, KEYS_MAX, random_u64());
-	g->fails_in_all  = window_new(l->tunnel_join_fails_total, MINUTE_MS, 1, random_u64());
-	g->held          = count_new(HELD_MAX, KEYS_MAX, random_u64());
-	g->unforwarded   = count_new(l->tunnel_lost_address_players, KEYS_MAX, random_u64());
+	g->limits          = l;
+	g->new_of_addr     = window_new(l->tunnel_new_per_address, HOUR_MS, KEYS_MAX, random_u64());
+	g->new_of_net      = window_new(l->tunnel_new_per_address * NET_FACTOR, HOUR_MS, KEYS_MAX, random_u64());
+	g->new_in_all      = window_new(l->tunnel_new_total, HOUR_MS, 1, random_u64());
+	g->fails_of_addr   = window_new(l->tunnel_join_fails, MINUTE_MS, KEYS_MAX, random_u64());
+	g->fails_of_net    = window_new(l->tunnel_join_fails_net, MINUTE_MS, KEYS_MAX, random_u64());
+	g->fails_in_all    = window_new(l->tunnel_join_fails_total, MINUTE_MS, 1, random_u64());
+	g->codes_of_player = window_new(l->tunnel_new_codes, HOUR_MS, KEYS_MAX, random_u64());
+	g->held            = count_new(HELD_MAX, KEYS_MAX, random_u64());
+	g->unforwarded     = count_new(l->tunnel_lost_address_players, KEYS_MAX, random_u64());
 	if (!g->new_of_addr || !g->new_of_net || !g->held || !g->new_in_all || !g->fails_of_addr || !g->fails_of_net ||
-	    !g->fails_in_all || !g->unforwarded) {
+	    !g->fails_in_all || !g->codes_of_player || !g->unforwarded) {
 		tunnel_guard_free(g);
 		return NULL;
 	}
@@ -59,6 +61,7 @@ void tunnel_guard_free(struct tunnel_guard *g)
 	window_free(g->fails_of_addr);
 	window_free(g->fails_of_net);
 	window_free(g->fails_in_all);
+	window_free(g->codes_of_player);
 	count_free(g->unforwarded);
 	count_free(g->held);
 	free(g);
@@ -89,6 +92,16 @@ void tunnel_guard_unnote_player(struct tunnel_guard *g, const uint8_t *hashed, i
 {
 	window_untake(g->new_in_all, everybody, at_ms);
 	window_untake(g->new_of_addr, hashed, at_ms);
+}
+
+bool tunnel_guard_new_code(struct tunnel_guard *g, const uint8_t *digest, int64_t now_ms)
+{
+	return window_take(g->codes_of_player, digest, now_ms);
+}
+
+void tunnel_guard_unnote_code(struct tunnel_guard *g, const uint8_t *digest, int64_t at_ms)
+{
+	window_untake(g->codes_of_player, digest, at_ms);
 }
 
 int64_t tunnel_guard_join_wait(struct tunnel_guard *g, const struct addr *client, int64_t now_ms)

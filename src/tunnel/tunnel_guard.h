@@ -30,6 +30,10 @@ void tunnel_guard_note_player(struct tunnel_guard *g, const uint8_t *hashed, int
 /* The one counted at at_ms got no code after all. */
 void tunnel_guard_unnote_player(struct tunnel_guard *g, const uint8_t *hashed, int64_t at_ms);
 
+/* May the player of this digest have another code? Counts it when he may. unnote: he got none after all. */
+bool tunnel_guard_new_code(struct tunnel_guard *g, const uint8_t *digest, int64_t now_ms);
+void tunnel_guard_unnote_code(struct tunnel_guard *g, const uint8_t *digest, int64_t at_ms);
+
 /*
  * How long a JOIN of this address has to wait before it is looked up: 0, or limits.tunnel_join_delay_ms; longer when
  * many of the address wait already, so that guessing over many connections at once is no faster.

@@ -32,6 +32,8 @@ struct keep_job {
 	struct player_row   player;
 	uint8_t             addr[PLAYER_ADDR_BYTES];
 	int64_t             asked_ms;
+	uint32_t            from;  /* the code he had */
+	void               *asker; /* of a new one */
 	struct game_row     game;
 	struct friend_row friend;
 	struct player_sweep sweep;
@@ -155,6 +157,37 @@ enum err tunnel_keep_player(struct tunnel_keep *k, const struct code_entry *e, c
 	j->player   = player_row_of(e);
 	j->asked_ms = now_ms;
 	memcpy(j->addr, addr, sizeof(j->addr));
+	submit(j);
+	return ERR_OK;
+}
+
+static enum err run_new_code(struct job *job, struct db *db)
+{
+	struct keep_job *j = CONTAINER(job, struct keep_job, job);
+
+	return player_change_code(db, &j->player, j->from);
+}
+
+static void done_new_code(struct job *job, enum err result)
+{
+	struct keep_job *j = CONTAINER(job, struct keep_job, job);
+
+	j->keep->answers.new_code(j->keep->answers.arg, j->asker, j->player.digest, j->player.code, result);
+	free(j);
+}
+
+enum err tunnel_keep_new_code(struct tunnel_keep *k, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t from,
+                              uint32_t to, void *asker)
+{
+	struct keep_job *j = new_job(k, SURFACE_TUNNEL, run_new_code, done_new_code);
+
+	if (!j)
+		return ERR_NOMEM;
+	memcpy(j->player.digest, digest, sizeof(j->player.digest));
+	j->player.code    = to;
+	j->player.used_ms = clock_wall_ms();
+	j->from           = from;
+	j->asker          = asker;
 	submit(j);
 	return ERR_OK;
 }

@@ -23,6 +23,8 @@ struct tunnel_kept_player {
 struct tunnel_keep_answers {
 	void (*player)(void *arg, const struct tunnel_kept_player *p, enum err result);
 	void (*friend)(void *arg, uint32_t code, int64_t made_ms, uint16_t number);
+	/* what tunnel_keep_new_code was called with */
+	void (*new_code)(void *arg, void *asker, const uint8_t *digest, uint32_t to, enum err result);
 	/* digests of players whose code expired, CODE_DIGEST_BYTES each. */
 	void (*removed)(void *arg, const uint8_t *digests, size_t count);
 	void *arg;
@@ -41,6 +43,10 @@ void tunnel_keep_free(struct tunnel_keep *k);
 enum err tunnel_keep_player(struct tunnel_keep *k, const struct code_entry *e, const uint8_t addr[TUNNEL_ADDR_BYTES],
                             int64_t now_ms);
 enum err tunnel_keep_friend(struct tunnel_keep *k, const struct tunnel_friend *f);
+
+/* The player gets another code; durable, and answered like the two above. */
+enum err tunnel_keep_new_code(struct tunnel_keep *k, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t from,
+                              uint32_t to, void *asker);
 
 /* Lazy; what is refused is lost, which costs a restart in the middle of a game at most. */
 void tunnel_keep_touch(struct tunnel_keep *k, const struct code_entry *e);

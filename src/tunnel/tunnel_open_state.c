@@ -111,6 +111,51 @@ void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err r
 		open_known(s, c, entry, now_ms, wall_ms, acts);
 }
 
+/* Another code */
+
+/* The player with this whole digest. */
+static struct code_entry *find_player(const struct tunnel_state *s, const uint8_t digest[CODE_DIGEST_BYTES])
+{
+	struct code_entry *entry = code_find(&s->codes, digest);
+
+	return entry && memcmp(entry->digest, digest, CODE_DIGEST_BYTES) == 0 ? entry : NULL;
+}
+
+enum err tunnel_on_new_code(struct tunnel_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t random,
+                            uint32_t *from, uint32_t *to)
+{
+	struct code_entry *entry = find_player(s, digest);
+	enum err           e     = entry ? code_redraw(&s->codes, entry, random) : ERR_NOT_FOUND;
+
+	if (e != ERR_OK)
+		return e;
+	*from = entry->code;
+	*to   = entry->next_code;
+	return ERR_OK;
+}
+
+enum err tunnel_on_new_code_kept(struct tunnel_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t to,
+                                 enum err result, struct tunnel_acts *acts)
+{
+	struct code_entry  *entry = find_player(s, digest);
+	struct tunnel_game *g;
+
+	/* A sweep took his code meanwhile, and the new one with it. */
+	if (!entry || entry->next_code != to)
+		return ERR_NOT_FOUND;
+	if (result != ERR_OK) {
+		/* As for a first code: after a failed commit nobody knows which of the two the row has. */
+		code_redrawn(&s->codes, entry, false,
+		             result != ERR_BUSY && result != ERR_SPACE && result != ERR_NOT_FOUND);
+		return result;
+	}
+	g = tunnel_find_game(s, entry->code);
+	if (g)
+		tunnel_game_end(s, g, acts);
+	code_redrawn(&s->codes, entry, true, false);
+	return ERR_OK;
+}
+
 /* Opening, protocol 1 */
 
 const uint8_t *tunnel_v1_secret(const struct tunnel_state *s, uint32_t code)

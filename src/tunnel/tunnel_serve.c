@@ -50,6 +50,8 @@ struct tunnel {
 	int64_t              warned_ms;
 	struct ws_handler    handler;
 	struct tunnel_acts   acts;
+	tunnel_vault         vault; /* NULL: there are no checkpoints here */
+	void                *vault_arg;
 };
 
 static struct conn *conn_of(struct tunnel_conn *c)
@@ -313,13 +315,35 @@ static void on_game_state(struct conn *c, const struct tunnel_msg *msg, int64_t 
 	count_late(tunnel_on_game_state(&c->tunnel->state, &c->state, msg->state, now_ms, &c->tunnel->acts));
 }
 
-/* There are no checkpoints here; a client that gets no answer would wait for ever, so it gets the end. */
+static void forget_conn(struct conn *c, int64_t now_ms)
+{
+	struct tunnel *t = c->tunnel;
+
+	timer_clear(&c->timer);
+	drop_held(c);
+	if (c->entered)
+		tunnel_guard_leave(t->guard, ws_conn_client(c->ws));
+	tunnel_on_closed(&t->state, &c->state, now_ms, &t->acts);
+	do_acts(t);
+	pool_give(&t->conns, c);
+}
+
+/*
+ * The connection is no longer the tunnel's. Without checkpoints here it gets the end: a client that gets no answer would
+ * wait for ever.
+ */
 static void on_vault_open(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms)
 {
-	(void)msg;
-	(void)now_ms;
+	struct tunnel  *t  = c->tunnel;
+	struct ws_conn *ws = c->ws;
+
 	c->state.role = TUNNEL_GONE;
-	close_conn(c, M_TUNNEL_CLOSED_VAULT);
+	if (!t->vault) {
+		close_conn(c, M_TUNNEL_CLOSED_VAULT);
+		return;
+	}
+	forget_conn(c, now_ms);
+	t->vault(t->vault_arg, ws, msg->key, now_ms);
 }
 
 /* Messages */
@@ -341,6 +365,7 @@ static const struct op {
 
 static void on_request(struct conn *c, const uint8_t *bytes, size_t len, int64_t now_ms)
 {
+	struct tunnel    *t  = c->tunnel;
 	const struct op  *op = bytes[0] < COUNT_OF(ops) ? &ops[bytes[0]] : NULL;
 	struct tunnel_msg msg;
 
@@ -362,7 +387,7 @@ static void on_request(struct conn *c, const uint8_t *bytes, size_t len, int64_t
 		metric_inc(M_TUNNEL_IGNORED_SHORT);
 		break;
 	}
-	do_acts(c->tunnel);
+	do_acts(t); /* c may be another part's now */
 }
 
 static void count_route(struct tunnel *t, const struct tunnel_route *route, enum tunnel_way way, size_t len, bool sent)
@@ -480,19 +505,12 @@ static void *on_opened(void *part, struct ws_conn *ws, int64_t now_ms)
 
 static void on_closed(void *data, int64_t now_ms)
 {
-	struct conn   *c = data;
-	struct tunnel *t = c->tunnel;
+	struct conn *c = data;
 
 	if (c->state.role == TUNNEL_HOST || c->state.role == TUNNEL_FRIEND)
 		log_info("tunnel", id_of(c), c->state.role == TUNNEL_HOST ? "host-lost" : "friend-lost", "code=%u",
 		         c->state.role == TUNNEL_HOST ? c->state.game->code : c->state.friend->game->code);
-	timer_clear(&c->timer);
-	drop_held(c);
-	if (c->entered)
-		tunnel_guard_leave(t->guard, ws_conn_client(c->ws));
-	tunnel_on_closed(&t->state, &c->state, now_ms, &t->acts);
-	do_acts(t);
-	pool_give(&t->conns, c);
+	forget_conn(c, now_ms);
 }
 
 /* Answers of the store */
@@ -506,6 +524,48 @@ static void on_player_kept(void *arg, const struct tunnel_kept_player *p, enum e
 		tunnel_guard_unnote_player(t->guard, p->addr, p->asked_ms);
 	tunnel_on_player_kept(&t->state, p->id, result, loop_now_ms(t->loop), clock_wall_ms(), &t->acts);
 	do_acts(t);
+}
+
+static void on_new_code_kept(void *arg, void *asker, const uint8_t *digest, uint32_t to, enum err result)
+{
+	struct tunnel          *t = arg;
+	struct tunnel_new_code *n = asker;
+
+	result = tunnel_on_new_code_kept(&t->state, digest, to, result, &t->acts);
+	do_acts(t);
+	if (result != ERR_OK)
+		tunnel_guard_unnote_code(t->guard, n->digest, n->asked_ms);
+	n->code = to;
+	n->done(n, result);
+}
+
+/* On the loop: what tunnel_new_code was asked. */
+static void on_new_code(struct loop_post *p)
+{
+	struct tunnel_new_code *n = CONTAINER(p, struct tunnel_new_code, post);
+	struct tunnel          *t = n->tunnel;
+	uint32_t                from, to;
+
+	enum err e  = tunnel_on_new_code(&t->state, n->digest, (uint32_t)random_u64(), &from, &to);
+	n->asked_ms = loop_now_ms(t->loop);
+	if (e == ERR_OK && !tunnel_guard_new_code(t->guard, n->digest, n->asked_ms)) {
+		(void)tunnel_on_new_code_kept(&t->state, n->digest, to, ERR_BUSY, &t->acts);
+		e = ERR_LIMIT;
+	} else if (e == ERR_OK) {
+		e = tunnel_keep_new_code(t->keep, n->digest, from, to, n);
+		if (e == ERR_OK)
+			return; /* on_new_code_kept answers */
+		e = tunnel_on_new_code_kept(&t->state, n->digest, to, ERR_BUSY, &t->acts);
+		tunnel_guard_unnote_code(t->guard, n->digest, n->asked_ms);
+	}
+	n->done(n, e);
+}
+
+void tunnel_new_code(struct tunnel *t, struct tunnel_new_code *n)
+{
+	n->tunnel   = t;
+	n->post.run = on_new_code;
+	loop_post(t->loop, &n->post);
 }
 
 static void on_friend_kept(void *arg, uint32_t code, int64_t made_ms, uint16_t number)
@@ -608,9 +668,11 @@ enum err tunnel_new(struct tunnel **out, struct loop *loop, struct store *store,
 	timer_init(&t->check, on_check);
 	timer_init(&t->sweep, on_sweep);
 
-	struct tunnel_keep_answers answers = {
-		.player = on_player_kept, .friend = on_friend_kept, .removed = on_removed, .arg = t
-	};
+	struct tunnel_keep_answers answers = { .player   = on_player_kept,
+		                               .friend   = on_friend_kept,
+		                               .removed  = on_removed,
+		                               .new_code = on_new_code_kept,
+		                               .arg      = t };
 
 	t->keep  = tunnel_keep_new(store, loop, &conf->limits, &answers);
 	t->guard = tunnel_guard_new(&conf->limits);
@@ -629,6 +691,12 @@ enum err tunnel_new(struct tunnel **out, struct loop *loop, struct store *store,
 const struct ws_handler *tunnel_handler(struct tunnel *t)
 {
 	return &t->handler;
+}
+
+void tunnel_set_vault(struct tunnel *t, tunnel_vault open, void *arg)
+{
+	t->vault     = open;
+	t->vault_arg = arg;
 }
 
 void tunnel_start(struct tunnel *t)

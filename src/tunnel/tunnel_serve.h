@@ -28,6 +28,29 @@ enum err tunnel_new(struct tunnel **out, struct loop *loop, struct store *store,
 /* What net/ws is to call for every path that is no other part's. */
 const struct ws_handler *tunnel_handler(struct tunnel *t);
 
+/*
+ * Who gets the connections that ask for their checkpoints (VAULT_OPEN of the right version, with its 16 byte key): open
+ * is called instead of an answer, and has to hand the connection over (ws_hand_over) or close it. Without, they are
+ * closed. Before the first connection.
+ */
+typedef void (*tunnel_vault)(void *arg, struct ws_conn *c, const uint8_t *key, int64_t now_ms);
+void tunnel_set_vault(struct tunnel *t, tunnel_vault open, void *arg);
+
+/*
+ * Any thread: gives the player of this digest a new code, durably; his game under the old one is closed. done is called
+ * on the loop thread, with the new code, or ERR_NOT_FOUND (he has none), ERR_LIMIT (limits.tunnel_new_codes),
+ * ERR_NO_ROOM, ERR_BUSY, ERR_STORE. Takes the struct over until then.
+ */
+struct tunnel_new_code {
+	struct loop_post post;
+	struct tunnel   *tunnel;
+	int64_t          asked_ms;
+	uint8_t          digest[32];
+	uint32_t         code;
+	void (*done)(struct tunnel_new_code *n, enum err result);
+};
+void tunnel_new_code(struct tunnel *t, struct tunnel_new_code *n);
+
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);
 

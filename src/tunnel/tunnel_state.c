@@ -123,8 +123,10 @@ static bool is_game_over(const struct limits *l, const struct tunnel_game *g, in
 	return now_ms - g->lost_ms > (waited_for ? l->tunnel_wait_ms : l->tunnel_wait_alone_ms);
 }
 
-static void end_game(struct tunnel_state *s, struct tunnel_game *g, struct tunnel_acts *acts)
+void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunnel_acts *acts)
 {
+	if (g->host)
+		tunnel_act_close(acts, g->host, M_TUNNEL_CLOSED_ENDED);
 	for (size_t i = 0; i < g->friend_count; i++) {
 		struct tunnel_friend *f = g->friends[i];
 
@@ -149,7 +151,7 @@ static void check_game(struct tunnel_state *s, struct tunnel_game *g, int64_t no
 		tunnel_on_game_state(s, g->host, g->host->late_state, now_ms, acts);
 	check_friends(s, g, now_ms, acts);
 	if (is_game_over(s->limits, g, now_ms))
-		end_game(s, g, acts);
+		tunnel_game_end(s, g, acts);
 }
 
 bool tunnel_on_tick(struct tunnel_state *s, int64_t now_ms, struct tunnel_acts *acts)

@@ -175,6 +175,17 @@ void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err r
                            struct tunnel_acts *acts);
 
 /*
+ * The player of this digest wants another code, drawn by random. ERR_OK: *from and *to are to be kept; answer with
+ * tunnel_on_new_code_kept. ERR_NOT_FOUND: he has none. ERR_BUSY: one is under way already. ERR_NO_ROOM.
+ */
+enum err tunnel_on_new_code(struct tunnel_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t random,
+                            uint32_t *from, uint32_t *to);
+
+/* When it is kept, his game under the old code is over. Returns result, or ERR_NOT_FOUND when he is gone meanwhile. */
+enum err tunnel_on_new_code_kept(struct tunnel_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t to,
+                                 enum err result, struct tunnel_acts *acts);
+
+/*
  * HOST_OPEN of protocol 1. old_code is what the client asked back; matches: that game exists and its secret is the one
  * sent (compared by the caller against tunnel_v1_secret, in constant time). A game that is made gets new_secret.
  */

@@ -30,7 +30,7 @@ static void start(void)
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/admin.sock", dir);
 	cr_assert_eq(listen_unix(&fd, path, stderr), ERR_OK);
-	cr_assert_eq(admin_start(&admin, &f.conf, fd), ERR_OK);
+	cr_assert_eq(admin_start(&admin, &f.conf, fd, NULL, 0), ERR_OK);
 }
 
 static void stop(void)

@@ -34,7 +34,11 @@ Test(err, the_status_says_whose_fault_it_is)
 		enum err e = (enum err)i;
 		int class  = err_http(e) / 100;
 
-		cr_expect_eq(class, err_fault(e) == ERR_FAULT_PEER ? 4 : 5, "%s", err_name(e));
+		/* What a quota has no room for is 507 by its standard (RFC 4331), though the machine is well. */
+		if (e == ERR_QUOTA || e == ERR_CAMPAIGNS)
+			cr_expect_eq(err_http(e), 507);
+		else
+			cr_expect_eq(class, err_fault(e) == ERR_FAULT_PEER ? 4 : 5, "%s", err_name(e));
 	}
 }
 
@@ -61,4 +65,11 @@ Test(err, a_number_that_is_no_error_answers_as_our_own_fault)
 {
 	cr_expect_str_eq(err_name(ERR_COUNT), "INTERNAL");
 	cr_expect_eq(err_http((enum err)10000), 500);
+}
+
+Test(err, only_too_much_to_do_is_load)
+{
+	for (int e = ERR_OK; e < ERR_COUNT; e++)
+		cr_expect_eq(err_is_load((enum err)e), e == ERR_BUSY || e == ERR_TRANSFERS, "%s",
+		             err_name((enum err)e));
 }

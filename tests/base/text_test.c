@@ -234,3 +234,46 @@ Test(text, distance_counts_changed_characters)
 	longest[64] = '\0';
 	cr_expect_eq(text_distance(longest, longest, 3), 3, "words that long are never near");
 }
+
+Test(text, what_is_shown_of_a_peers_bytes_is_clean)
+{
+	static const struct {
+		const char *in;
+		size_t      len, chars;
+		const char *out;
+	} cases[] = {
+		{ "", 0, 64, "" },
+		{ "Level 1", 7, 64, "Level 1" },
+		{ "a\tb\nc\rd", 7, 64, "a b c d" },
+		{ "a\0b", 3, 64, "a b" },
+		{ "\x1f\x20\x7e\x7f", 4, 64, "  ~ " },
+		{ "\xc2\x80\xc2\x9f\xc2\xa0", 6, 64, "  \xc2\xa0" },
+		{ "M\xfcller", 6, 64, "M\xef\xbf\xbdller" },
+		{ "\xc3\xbc", 1, 64, "\xef\xbf\xbd" },
+		{ "\xc0\xaf", 2, 64, "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xed\xa0\x80", 3, 64, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xf0\x9f\x8e\xae!", 5, 64, "\xf0\x9f\x8e\xae!" },
+		{ "\xf0\x9f\x8e\xae!", 5, 1, "\xf0\x9f\x8e\xae" },
+		{ "abcdef", 6, 5, "abcde" },
+		{ "\xff\xff\xff", 3, 2, "\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "abc", 3, 0, "" },
+	};
+	char out[65 * 4];
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		text_clean(out, sizeof(out), cases[i].in, cases[i].len, cases[i].chars);
+		cr_expect_str_eq(out, cases[i].out, "case %zu: %s", i, out);
+	}
+}
+
+Test(text, cleaning_stops_before_what_does_not_fit)
+{
+	char out[4];
+
+	cr_expect_eq(text_length("ab"), 2);
+
+	text_clean(out, 4, "ab\xc3\xbc", 4, 64);
+	cr_expect_str_eq(out, "ab", "a character is whole or not there");
+	text_clean(out, 1, "ab", 2, 64);
+	cr_expect_str_eq(out, "");
+}

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -108,12 +109,21 @@ static void delay(void)
 		nanosleep(&nap, NULL);
 }
 
-/* Whether this call is one of those that fail. */
-static bool fails(_Atomic int32_t *left, const char *file)
+static bool matches(const char *file)
 {
 	size_t len = strlen(file), end = match ? strlen(match) : 0;
 
-	if (*left == 0 || len < end || (match && strcmp(file + len - end, match) != 0))
+	if (!match)
+		return true;
+	if (strpbrk(match, "*?"))
+		return fnmatch(match, file, FNM_PATHNAME) == 0;
+	return len >= end && strcmp(file + len - end, match) == 0;
+}
+
+/* Whether this call is one of those that fail. */
+static bool fails(_Atomic int32_t *left, const char *file)
+{
+	if (*left == 0 || !matches(file))
 		return false;
 	if (*left > 0)
 		(*left)--;
@@ -124,6 +134,14 @@ static ssize_t noted(const char *what, const char *file, ssize_t n)
 {
 	note("%s %s = %zd\n", what, file, n < 0 ? -(ssize_t)errno : n);
 	return n;
+}
+
+static bool write_fails(const char *file)
+{
+	if (fault->spare_writes == 0 || !matches(file))
+		return fails(&fault->fail_writes, file);
+	fault->spare_writes--;
+	return false;
 }
 
 static ssize_t fail_write(const char *file)
@@ -185,7 +203,7 @@ ssize_t write(int fd, const void *buf, size_t len)
 		return n;
 	}
 	delay();
-	if (fails(&fault->fail_writes, file))
+	if (write_fails(file))
 		return fail_write(file);
 	return noted("write", file, real(fd, buf, len));
 }
@@ -199,7 +217,7 @@ ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
 	if (!file)
 		return real(fd, buf, len, at);
 	delay();
-	if (fails(&fault->fail_writes, file))
+	if (write_fails(file))
 		return fail_write(file);
 	return noted("write", file, real(fd, buf, len, at));
 }
@@ -269,14 +287,76 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 
 ssize_t writev(int fd, const struct iovec *iov, int count)
 {
-	char path[PATH_MAX];
+	char        path[PATH_MAX];
+	const char *file = file_of(fd, path);
 
 	REAL(writev);
+	if (file) {
+		delay();
+		return write_fails(file) ? fail_write(file) : noted("write", file, real(fd, iov, count));
+	}
 	ssize_t n = real(fd, iov, count);
 
-	if (!file_of(fd, path) && folder && strncmp(path, "socket:", 7) == 0)
+	if (folder && strncmp(path, "socket:", 7) == 0)
 		note_answer(fd, "", n);
 	return n;
 }
+
+ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at)
+{
+	char        path[PATH_MAX];
+	const char *file = file_of(fd, path);
+
+	REAL(pwritev);
+	if (!file)
+		return real(fd, iov, count, at);
+	delay();
+	return write_fails(file) ? fail_write(file) : noted("write", file, real(fd, iov, count, at));
+}
+
+ssize_t pwritev64(int fd, const struct iovec *iov, int count, off64_t at)
+{
+	return pwritev(fd, iov, count, at);
+}
+
+/* Only opens by a whole path, or relative to an open folder of ours: the server uses no others for its data. */
+static bool is_read_only(int dir, const char *name, int flags)
+{
+	char        path[PATH_MAX], whole[PATH_MAX];
+	const char *file = NULL;
+
+	if (!folder || !(flags & O_CREAT))
+		return false;
+	if (name[0] == '/') {
+		file = below(name);
+	} else if (dir != AT_FDCWD && file_of(dir, path) && snprintf(whole, sizeof(whole), "%s/%s", path, name) > 0) {
+		file = below(whole);
+	}
+	return file && fails(&fault->fail_makes, file);
+}
+
+/* The mode is only there when the flags ask for a new file. */
+#define OPEN(name, dir, params, ...)                   \
+	int name params                                \
+	{                                              \
+		mode_t mode = 0;                       \
+		REAL(name);                            \
+		if (is_read_only(dir, file, flags)) {  \
+			errno = EROFS;                 \
+			return -1;                     \
+		}                                      \
+		if (flags & (O_CREAT | __O_TMPFILE)) { \
+			va_list args;                  \
+			va_start(args, flags);         \
+			mode = va_arg(args, mode_t);   \
+			va_end(args);                  \
+		}                                      \
+		return real(__VA_ARGS__, mode);        \
+	}
+
+OPEN(open, AT_FDCWD, (const char *file, int flags, ...), file, flags)
+OPEN(open64, AT_FDCWD, (const char *file, int flags, ...), file, flags)
+OPEN(openat, dir, (int dir, const char *file, int flags, ...), dir, file, flags)
+OPEN(openat64, dir, (int dir, const char *file, int flags, ...), dir, file, flags)
 
 /* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

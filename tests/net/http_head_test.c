@@ -28,7 +28,7 @@ static enum err judged(struct http_head *h, const char *method, const char *line
 		if (!rest)
 			break;
 	}
-	return http_head_check(h, method);
+	return http_head_check(h, method, false);
 }
 
 Test(http_head, ordinary_heads_pass)
@@ -84,6 +84,63 @@ Test(http_head, ambiguous_heads_are_malformed)
 	for (size_t i = 0; i < COUNT_OF(rows); i++)
 		cr_expect_eq(judged(&h, rows[i].method, rows[i].lines), ERR_MALFORMED, "%s %s", rows[i].method,
 		             rows[i].lines);
+}
+
+Test(http_head, chunks_are_taken_where_they_are_expected)
+{
+	static const struct {
+		const char *method, *lines;
+		enum err    e;
+	} rows[] = {
+		{ "PUT", "Transfer-Encoding: chunked", ERR_OK },
+		{ "PUT", "Host: a\ntransfer-encoding: chunked", ERR_OK },
+		{ "PUT", "Content-Length: 5", ERR_OK },
+		{ "PUT", "Transfer-Encoding: Chunked", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: chunked ", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: xchunked", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: gzip, chunked", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: identity", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding:", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: chunked\nTransfer-Encoding: chunked", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: gzip\nTransfer-Encoding: chunked", ERR_MALFORMED },
+		{ "PUT", "Transfer-Encoding: chunked\nContent-Length: 5", ERR_MALFORMED },
+		{ "PUT", "Content-Length: 0\nTransfer-Encoding: chunked", ERR_MALFORMED },
+		{ "GET", "Transfer-Encoding: chunked", ERR_MALFORMED },
+	};
+	struct http_head h;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		judged(&h, rows[i].method, rows[i].lines);
+		cr_expect_eq(http_head_check(&h, rows[i].method, true), rows[i].e, "%s %s", rows[i].method,
+		             rows[i].lines);
+	}
+}
+
+Test(http_head, the_length_of_the_body_is_read)
+{
+	static const struct {
+		const char *lines;
+		int64_t     length;
+		enum err    e;
+	} rows[] = {
+		{ "Host: a", 0, ERR_OK },
+		{ "Content-Length: 0", 0, ERR_OK },
+		{ "Content-Length: 17", 17, ERR_OK },
+		{ "Content-Length: 9223372036854775807", INT64_MAX, ERR_OK },
+		{ "Content-Length: 9223372036854775808", -1, ERR_MALFORMED },
+		{ "Content-Length: -1", -1, ERR_MALFORMED },
+		{ "Content-Length: +1", -1, ERR_MALFORMED },
+		{ "Content-Length: 5, 5", -1, ERR_MALFORMED },
+		{ "Content-Length: 0x10", -1, ERR_MALFORMED },
+		{ "Content-Length:", -1, ERR_MALFORMED },
+		{ "Transfer-Encoding: chunked", -1, ERR_MALFORMED },
+	};
+	struct http_head h;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		cr_expect_eq(judged(&h, "PUT", rows[i].lines), rows[i].e, "%s", rows[i].lines);
+		cr_expect_eq(h.length, rows[i].length, "%s", rows[i].lines);
+	}
 }
 
 Test(http_head, only_a_length_or_a_coding_is_a_body)

@@ -235,3 +235,137 @@ Test(loop, signals_are_handled_on_the_loop)
 	loop_run(loop);
 	cr_expect_eq(count, 1);
 }
+
+/* Work */
+
+enum { WORKS = 200 };
+
+struct counted_work {
+	struct loop_work work;
+	pthread_t        ran_on;
+	bool             ran;
+};
+
+static _Atomic int works_run;
+static int         works_done;
+
+static void run_counted(struct loop_work *w)
+{
+	struct counted_work *c = CONTAINER(w, struct counted_work, work);
+
+	c->ran_on = pthread_self();
+	c->ran    = true;
+	works_run++;
+}
+
+static void on_counted(struct loop_work *w)
+{
+	struct counted_work *c = CONTAINER(w, struct counted_work, work);
+
+	cr_expect(pthread_equal(pthread_self(), loop_thread));
+	cr_expect(c->ran && !pthread_equal(c->ran_on, loop_thread));
+	free(c);
+	if (++works_done == WORKS)
+		loop_stop(loop);
+}
+
+static void add_works(struct loop_post *p)
+{
+	(void)p;
+	for (int i = 0; i < WORKS; i++) {
+		struct counted_work *c = calloc(1, sizeof(*c));
+
+		cr_assert_not_null(c);
+		c->work.run  = run_counted;
+		c->work.done = on_counted;
+		loop_work(loop, &c->work);
+	}
+}
+
+Test(loop, work_runs_on_another_thread_and_is_done_on_the_loop)
+{
+	struct loop_post add = { .run = add_works };
+
+	loop_thread = pthread_self();
+	loop_post(loop, &add);
+	loop_run(loop);
+	cr_expect_eq(works_done, WORKS);
+	cr_expect_eq(works_run, WORKS);
+}
+
+/* Work that cannot end before it is let go, and that adds a second one when it is done. */
+struct slow_work {
+	struct loop_work work;
+	int              generation;
+};
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void run_slow(struct loop_work *w)
+{
+	(void)w;
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void on_slow(struct loop_work *w)
+{
+	struct slow_work *s = CONTAINER(w, struct slow_work, work);
+
+	if (++s->generation < 3)
+		loop_work(loop, w);
+}
+
+Test(loop, draining_waits_for_work_under_way_and_for_what_follows_from_it)
+{
+	struct slow_work s = { .work = { .run = run_slow, .done = on_slow } };
+
+	pthread_mutex_lock(&gate);
+	loop_work(loop, &s.work);
+	loop_stop(loop);
+	loop_run(loop);
+	cr_expect_eq(s.generation, 0);
+	pthread_mutex_unlock(&gate);
+	loop_drain(loop);
+	cr_expect_eq(s.generation, 3);
+}
+
+Test(loop, what_is_freed_waits_for_work_under_way)
+{
+	static struct slow_work s = { .work = { .run = run_slow, .done = on_slow } };
+
+	loop_work(loop, &s.work);
+	loop_free(loop);
+	cr_expect_eq(s.generation, 3);
+	loop = NULL;
+}
+
+static void count_post(struct loop_post *p)
+{
+	(void)p;
+	received++;
+}
+
+static void *post_later(void *arg)
+{
+	real_sleep_ms(20);
+	loop_post(loop, arg);
+	return NULL;
+}
+
+static bool has_received(void *arg)
+{
+	(void)arg;
+	return received > 0;
+}
+
+Test(loop, draining_until_something_waits_for_posts_of_other_threads)
+{
+	struct loop_post post = { .run = count_post };
+	pthread_t        thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, post_later, &post), 0);
+	loop_drain_until(loop, has_received, NULL);
+	cr_expect_eq(received, 1);
+	pthread_join(thread, NULL);
+}

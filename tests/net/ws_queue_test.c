@@ -409,3 +409,40 @@ Test(ws_queue, a_long_random_life_agrees_with_a_plain_list)
 	model_expect(send_all());
 	cr_assert_eq(m.count, 0);
 }
+
+Test(ws_queue, a_block_of_ones_own_is_one_frame_among_the_control_frames)
+{
+	struct ws_queue_limits wide = { .control_bytes = 100000 };
+	struct ws_blocks       own;
+	struct ws_queue        one;
+	struct iovec           pieces[8];
+
+	ws_blocks_init(&own, 4);
+	ws_queue_init(&one, &own, &wide);
+	memcpy(ws_queue_put_control(&one, 1), "a", 1);
+	struct ws_block *b = ws_block_take(&own, 50000);
+
+	cr_assert_not_null(b);
+	memset(b->data, 'b', 50000);
+	cr_expect(ws_block_put(&one, b, 10, 50000));
+	memcpy(ws_queue_put_control(&one, 1), "c", 1);
+	cr_expect_eq(ws_queue_bytes(&one), 49992);
+	cr_assert_eq(ws_queue_pieces(&one, pieces, 8), 3);
+	cr_expect_eq(((char *)pieces[0].iov_base)[0], 'a');
+	cr_expect_eq(pieces[1].iov_len, 49990);
+	cr_expect_eq(((char *)pieces[2].iov_base)[0], 'c');
+
+	/* It leaves in parts like any other. */
+	ws_queue_sent(&one, 10001);
+	cr_expect_eq(ws_queue_bytes(&one), 39991);
+	cr_expect_eq(ws_queue_pieces(&one, pieces, 8), 2);
+	cr_expect_eq(pieces[0].iov_len, 39990);
+	ws_queue_sent(&one, 39991);
+	cr_expect_eq(ws_queue_bytes(&one), 0);
+	cr_expect_eq(ws_block_take(&own, 50000), b, "kept for the next");
+	cr_expect(ws_block_put(&one, b, 0, 50000));
+	b = ws_block_take(&own, 50001);
+	cr_expect_not(ws_block_put(&one, b, 0, 50001), "over the limit of control messages");
+	ws_queue_fini(&one);
+	ws_blocks_fini(&own);
+}

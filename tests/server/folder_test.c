@@ -211,3 +211,25 @@ Test(folder, a_database_that_cannot_be_written_to_is_refused)
 	expect_log(s, "let coopd's user write to the database and its folder");
 	server_finish(s);
 }
+
+/* The program run beside or after the server; its exit status. */
+static int verify_blobs(const struct server *s)
+{
+	char command[3 * SERVER_PATH_BYTES + 200];
+
+	snprintf(command, sizeof(command), "\"$COOPD_BIN\" --data '%s' --verify-blobs >>'%s' 2>&1", s->data,
+	         s->log_path);
+	return system(command);
+}
+
+Test(folder, blobs_are_verified_under_the_lock_only)
+{
+	struct server *s = server_start(NULL);
+
+	cr_expect_neq(verify_blobs(s), 0);
+	expect_log(s, "is in use by process");
+	server_stop(s);
+	cr_expect_eq(verify_blobs(s), 0);
+	expect_log(s, "0 blobs checked (0 bytes), all are as they were stored.");
+	server_finish(s);
+}

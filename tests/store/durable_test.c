@@ -4,9 +4,11 @@
  */
 #include "fake/disk_fault.h"
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "os/file.h"
 #include "store/copies.h"
+#include "support/blob_folder.h"
 #include "support/data_folder.h"
 
 #include <criterion/criterion.h>
@@ -395,4 +397,160 @@ Test(durable, kill_9_loses_nothing_that_was_answered)
 		cr_expect_eq(ask_after(sql), last + 1, "round %d", round);
 		forget_players();
 	}
+}
+
+/* --- Blobs --- */
+
+/* Below the data folder: "blobs/ab/cdef..." and "/ab". */
+static void name_blob(char path[100], char folder[4], int n)
+{
+	char hex[2 * BLOB_HASH_BYTES + 1];
+
+	hex_encode(hex, blob_hash(n), BLOB_HASH_BYTES);
+	snprintf(path, 100, "blobs/%.2s/%s", hex, hex + 2);
+	snprintf(folder, 4, "/%.2s", hex);
+}
+
+static bool has_file(const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "data/%s", name);
+	return access(data_path(path), F_OK) == 0;
+}
+
+/* The first line from there on that begins so; a test's step by step. */
+static const char *next_line(const char *from, const char *begin, const char *what, const char *calls)
+{
+	size_t len = strlen(begin);
+
+	for (const char *at = from; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+		if (strncmp(at, begin, len) == 0)
+			return strchr(at, '\n') ? strchr(at, '\n') + 1 : at + len;
+	}
+	cr_assert_fail("no %s (\"%s\") in its place in:\n%s", what, begin, calls);
+	return NULL;
+}
+
+Test(durable, a_blob_is_answered_after_data_rename_folder_and_log)
+{
+	struct probe p = start();
+	char         path[100], folder[4], renamed[250], synced[50];
+
+	expect_hears(&p, "started");
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 OK");
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 OK");
+	end(&p);
+
+	AUTO(auto_free) char *calls = read_calls();
+	const char           *at    = next_line(calls, "says started", "start", calls);
+	name_blob(path, folder, 1);
+	snprintf(synced, sizeof(synced), "sync blobs%s = 0", folder);
+	/* The folders of all blobs are made at the start, and safe before it is over. */
+	const char *folders = strstr(calls, "sync blobs = 0");
+	cr_assert_not_null(folders);
+	cr_expect_lt(folders, at);
+	/* The second time folder, file and row are there: nothing is taken for safe because of that. */
+	for (int i = 0; i < 2; i++) {
+		char name[100] = "";
+
+		const char *written = strstr(at, "write blobs/.tmp/");
+		cr_assert_not_null(written);
+		cr_assert_eq(sscanf(written, "write %99s", name), 1);
+		snprintf(renamed, sizeof(renamed), "sync %s = 0", name);
+		at = next_line(written, renamed, "data sync", calls);
+		snprintf(renamed, sizeof(renamed), "rename %s %s = 0", name, path);
+		at = next_line(at, renamed, "rename", calls);
+		at = next_line(at, synced, "sync of the folder", calls);
+		if (i == 0) {
+			at = next_line(at, "write coop.db-wal = ", "rows", calls);
+			at = next_line(at, "sync coop.db-wal = 0", "sync of the log", calls);
+		}
+		at = next_line(at, "says blob 1 OK", "answer", calls);
+	}
+}
+
+Test(durable, a_failed_sync_of_the_blobs_folder_is_final)
+{
+	char         path[100], folder[4];
+	struct probe p;
+
+	name_blob(path, folder, 1);
+	p = start_with(folder);
+	expect_hears(&p, "started");
+	tell(&p, "put 1\n");
+	expect_hears(&p, "put 1 OK");
+	p.fault->fail_syncs = 1;
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 STORE");
+	cr_expect_eq(p.fault->fail_syncs, 0, "the disk says it is fine again");
+	tell(&p, "put 2\n");
+	expect_hears(&p, "put 2 STORE");
+	tell(&p, "health\n");
+	expect_hears(&p, "health failing");
+	end(&p);
+	cr_expect_eq(ask_after("SELECT count(*) FROM blobs"), 0);
+	cr_expect_eq(ask_after("SELECT count(*) FROM codes"), 1);
+	cr_expect_eq(data_count_files("data/blobs/.tmp", ""), 0);
+}
+
+Test(durable, a_failed_sync_of_a_blobs_data_refuses_that_blob)
+{
+	struct probe p = start_with("");
+	char         path[100], folder[4];
+
+	expect_hears(&p, "started");
+	p.fault->fail_syncs = 1;
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 IO");
+	name_blob(path, folder, 1);
+	cr_expect_not(has_file(path));
+	cr_expect_eq(data_count_files("data/blobs/.tmp", ""), 0);
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 OK");
+	cr_expect(has_file(path));
+	tell(&p, "health\n");
+	expect_hears(&p, "health ok");
+	end(&p);
+}
+
+Test(durable, a_full_disk_refuses_a_blob_and_keeps_nothing_of_it)
+{
+	struct probe p = start_with("");
+	char         path[100], folder[4];
+
+	expect_hears(&p, "started");
+	p.fault->write_errno = ENOSPC;
+	p.fault->fail_writes = 1;
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 SPACE");
+	name_blob(path, folder, 1);
+	cr_expect_not(has_file(path));
+	cr_expect_eq(data_count_files("data/blobs/.tmp", ""), 0);
+	end(&p);
+}
+
+/* The file has its name by then. */
+Test(durable, a_blob_whose_rows_find_no_room_goes_again)
+{
+	struct probe p = start();
+	char         path[100], folder[4];
+
+	expect_hears(&p, "started");
+	p.fault->write_errno = ENOSPC;
+	p.fault->fail_writes = -1;
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 SPACE");
+	p.fault->fail_writes = 0;
+	tell(&p, "put 2\n");
+	expect_hears(&p, "put 2 OK");
+	name_blob(path, folder, 1);
+	cr_expect_not(has_file(path));
+	tell(&p, "blob 1\n");
+	expect_hears(&p, "blob 1 OK");
+	cr_expect(has_file(path));
+	end(&p);
+	cr_expect_eq(ask_after("SELECT count(*) FROM blobs"), 1);
 }

@@ -492,3 +492,127 @@ Test(jobs, any_thread_may_submit)
 	cr_expect_eq(count_players(s), 2000);
 	store_stop(s);
 }
+
+/* --- Eager jobs --- */
+
+static struct task *prepare_eager(enum what what, bool lazy)
+{
+	struct task *t = prepare(what, SURFACE_TUNNEL, lazy);
+
+	t->job.eager = true;
+	return t;
+}
+
+static bool is_done(void *arg)
+{
+	const struct task *t = arg;
+
+	return t->done_at != 0;
+}
+
+/* A job behind it in the same queue holds the batch open. */
+Test(jobs, an_eager_one_is_answered_before_the_commit)
+{
+	struct store *s      = start();
+	int64_t       before = metric_get(M_STORE_COMMITS);
+	struct task  *eager  = prepare_eager(DO_ADD, false);
+
+	cr_assert_eq(store_submit(s, &eager->job), ERR_OK);
+	struct task *other = hold(s);
+	cr_expect(data_await(is_done, eager));
+	cr_expect_eq(eager->result, ERR_OK);
+	cr_expect_eq(other->done_at, 0);
+	cr_expect_leq(metric_get(M_STORE_COMMITS) - before, 1, "of a batch of its own, if the thread was that quick");
+	let_go();
+	await_all();
+	store_stop(s);
+	s = data_open_store();
+	cr_expect_eq(count_players(s), 1, "what it wrote is kept with the batch");
+	store_stop(s);
+}
+
+Test(jobs, an_eager_one_behind_others_of_a_batch_is_answered_first)
+{
+	struct store *s = start();
+
+	hold(s);
+	struct task *durable = submit(s, DO_ADD);
+	struct task *eager   = prepare_eager(DO_ADD, false);
+	cr_assert_eq(store_submit(s, &eager->job), ERR_OK);
+	let_go();
+	await_all();
+	cr_expect_lt(eager->done_at, durable->done_at);
+	store_stop(s);
+}
+
+Test(jobs, an_eager_one_does_not_wait_like_a_lazy_one)
+{
+	data_conf()->limits.store_lazy_ms = 60000;
+
+	struct store *s    = start();
+	struct task  *lazy = prepare_eager(DO_ADD, true);
+
+	cr_assert_eq(store_submit(s, &lazy->job), ERR_OK);
+	await_all();
+	cr_expect_eq(lazy->result, ERR_OK);
+	store_stop(s);
+}
+
+Test(jobs, an_eager_ones_error_undoes_it_alone)
+{
+	struct store *s = start();
+
+	hold(s);
+	struct task *fails = prepare_eager(DO_FAIL_LATE, false);
+	cr_assert_eq(store_submit(s, &fails->job), ERR_OK);
+	struct task *after = submit(s, DO_ADD);
+	let_go();
+	await_all();
+	cr_expect_eq(fails->result, ERR_LIMIT);
+	cr_expect_eq(after->result, ERR_OK);
+	store_stop(s);
+	s = data_open_store();
+	cr_expect_eq(count_players(s), 1);
+	store_stop(s);
+}
+
+Test(jobs, an_eager_one_that_loses_the_transaction_fails_with_the_batch)
+{
+	struct store *s = start();
+
+	hold(s);
+	struct task *early = prepare_eager(DO_ADD, false);
+	cr_assert_eq(store_submit(s, &early->job), ERR_OK);
+	struct task *durable = prepare(DO_ADD, SURFACE_CLOUD, false);
+	cr_assert_eq(store_submit(s, &durable->job), ERR_OK);
+	struct task *loses = prepare_eager(DO_UNDO_ALL, false);
+	cr_assert_eq(store_submit(s, &loses->job), ERR_OK);
+	let_go();
+	await_all();
+	cr_expect_eq(early->result, ERR_OK, "it had its answer");
+	cr_expect_eq(durable->result, ERR_STORE);
+	cr_expect_eq(loses->result, ERR_STORE);
+	store_stop(s);
+	s = data_open_store();
+	cr_expect_eq(count_players(s), 0);
+	store_stop(s);
+}
+
+/* A batch's end counts them, too. */
+Test(jobs, eager_ones_count_for_the_size_of_a_batch)
+{
+	data_conf()->limits.store_batch = 10;
+
+	struct store *s = start();
+
+	hold(s);
+	for (int i = 0; i < 18; i++)
+		cr_assert_eq(store_submit(s, &prepare_eager(DO_ADD, false)->job), ERR_OK);
+	struct task *last   = prepare(DO_ADD, SURFACE_CLOUD, false);
+	int64_t      before = metric_get(M_STORE_COMMITS);
+	cr_assert_eq(store_submit(s, &last->job), ERR_OK);
+	let_go();
+	await_all();
+	store_stop(s); /* the last commit may come after the last answer */
+	cr_expect_eq(metric_get(M_STORE_COMMITS) - before, 2, "20 jobs, 10 at a time");
+}

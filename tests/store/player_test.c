@@ -419,3 +419,27 @@ Test(player_sweep, one_sweep_removes_a_bounded_number)
 	cr_expect_eq(count_codes(&w), 0);
 	end_world(&w);
 }
+
+Test(player, a_code_is_changed_for_who_has_it_and_for_nobody_else)
+{
+	struct world      w   = new_world();
+	struct player_row one = player(1, NOON), two = player(2, NOON), back;
+
+	one.joined = true;
+	cr_assert_eq(player_add(w.db, &one, addr), ERR_OK);
+	cr_assert_eq(player_add(w.db, &two, addr), ERR_OK);
+	one.code = 123456;
+	cr_expect_eq(player_change_code(w.db, &one, 100009), ERR_NOT_FOUND, "not the code he has");
+	cr_expect_eq(player_change_code(w.db, &one, 100002), ERR_NOT_FOUND, "another player's");
+	cr_expect_eq(player_change_code(w.db, &one, 100001), ERR_OK);
+	cr_expect_eq(data_ask(w.db, "SELECT joined FROM codes WHERE code = 123456"), 0);
+	cr_expect_eq(data_ask(w.db, "SELECT count(*) FROM codes"), 2);
+	two.code = 123456;
+	cr_expect_eq(player_change_code(w.db, &two, 100002), ERR_EXISTS);
+
+	/* A use of the old code that comes late changes nothing. */
+	back = player(1, NOON + 5);
+	cr_expect_eq(player_touch(w.db, &back), ERR_EXISTS);
+	cr_expect_eq(data_ask(w.db, "SELECT code FROM codes WHERE substr(player, 1, 1) = x'01'"), 123456);
+	end_world(&w);
+}

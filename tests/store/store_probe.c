@@ -8,6 +8,7 @@
  *	put N		adds player N in a durable job		put N OK
  *	lazy N		the same in a lazy one			lazy N OK
  *	both N M	two jobs submitted together		put N OK, put M OK
+ *	blob N		stores "blob number N"			blob N OK
  *	health						health ok
  *	flood		adds players 0, 1, 2 ... without end	put 0 OK, put 1 OK, ...
  *	stop						stopped, and the program ends
@@ -16,6 +17,7 @@
  */
 #include "base/auto.h"
 #include "conf/limits.h"
+#include "store/blob.h"
 #include "store/player.h"
 #include "store/store.h"
 
@@ -32,6 +34,8 @@ struct put {
 	struct job  job;
 	const char *verb;
 	uint32_t    n;
+
+	struct blob_writer writer; /* of a blob */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,9 +65,28 @@ static enum err run(struct job *job, struct db *db)
 	return player_add(db, &row, addr);
 }
 
+static enum err run_blob(struct job *job, struct db *db)
+{
+	struct put *p = CONTAINER(job, struct put, job);
+
+	return blob_take(db, &p->writer);
+}
+
+static enum err write_blob(struct blob_writer *w, struct store *s, uint32_t n)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "blob number %u", n);
+	enum err e = blob_writer_open(w, s);
+	if (e == ERR_OK)
+		e = blob_writer_put(w, text, strlen(text));
+	return e == ERR_OK ? blob_writer_finish(w) : e;
+}
+
 static void finish(struct put *p, enum err result)
 {
 	say("%s %u %s\n", p->verb, p->n, err_name(result));
+	blob_writer_fini(&p->writer);
 	free(p);
 	pthread_mutex_lock(&lock);
 	under_way--;
@@ -87,18 +110,24 @@ static void await_less(int most)
 
 static void put(struct store *s, const char *verb, uint32_t n, bool lazy)
 {
-	struct put *p = calloc(1, sizeof(*p));
+	struct put *p       = calloc(1, sizeof(*p));
+	bool        is_blob = strcmp(verb, "blob") == 0;
+	enum err    e       = ERR_OK;
 
 	if (!p)
 		abort();
-	p->job  = (struct job){ .surface = SURFACE_TUNNEL, .lazy = lazy, .run = run, .done = done };
-	p->verb = verb;
-	p->n    = n;
+	p->job = (struct job){ .surface = SURFACE_TUNNEL, .lazy = lazy, .run = is_blob ? run_blob : run, .done = done };
+	p->writer.fd = -1;
+	p->verb      = verb;
+	p->n         = n;
 	pthread_mutex_lock(&lock);
 	under_way++;
 	pthread_mutex_unlock(&lock);
 
-	enum err e = store_submit(s, &p->job);
+	if (is_blob)
+		e = write_blob(&p->writer, s, n);
+	if (e == ERR_OK)
+		e = store_submit(s, &p->job);
 	if (e != ERR_OK)
 		finish(p, e);
 }
@@ -113,6 +142,8 @@ static void obey(struct store *s, const char *line)
 		/* The first is lazy and waits for the second: one batch, whatever the threads do. */
 		put(s, "put", n, true);
 		put(s, "put", m, false);
+	} else if (sscanf(line, "blob %u", &n) == 1) {
+		put(s, "blob", n, false);
 	} else if (sscanf(line, "lazy %u", &n) == 1) {
 		put(s, "lazy", n, true);
 	} else if (strcmp(line, "health\n") == 0) {

@@ -133,6 +133,25 @@ void data_exec(struct db *db, const char *sql)
 	             sqlite3_errmsg(db_handle(db)));
 }
 
+const char *data_plan_scans(struct db *db, const char *sql)
+{
+	static char   step[200];
+	char          explain[8192];
+	sqlite3_stmt *stmt = NULL;
+
+	step[0] = '\0';
+	cr_assert(text_format(explain, sizeof(explain), "EXPLAIN QUERY PLAN %s", sql));
+	cr_assert_eq(sqlite3_prepare_v2(db_handle(db), explain, -1, &stmt, NULL), SQLITE_OK, "%s", sql);
+	while (!step[0] && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *detail = (const char *)sqlite3_column_text(stmt, 3);
+
+		if (strncmp(detail, "SCAN", 4) == 0 && !strstr(detail, "CONSTANT ROW"))
+			text_copy(step, sizeof(step), detail);
+	}
+	sqlite3_finalize(stmt);
+	return step[0] ? step : NULL;
+}
+
 struct data_clock *data_take_clock(void)
 {
 	const char *path = data_path("clock");

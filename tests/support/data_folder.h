@@ -36,6 +36,9 @@ int64_t data_ask(struct db *db, const char *sql);
 /* Runs any statements; ends the test when they fail. */
 void data_exec(struct db *db, const char *sql);
 
+/* The first step of the statement's plan that goes over all of a table or index; NULL when there is none. */
+const char *data_plan_scans(struct db *db, const char *sql);
+
 /* Makes the process's clock one that the test moves; both are added to what the machine says. */
 struct data_clock {
 	int64_t both_ms, wall_ms;

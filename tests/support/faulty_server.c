@@ -1,12 +1,12 @@
 #include "support/faulty_server.h"
 
 #include "support/dial.h"
+#include "support/preload.h"
 
 #include <criterion/criterion.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,32 +19,6 @@
 
 #define HOLD_MS      600000 /* longer than any test */
 #define PUMP_WAIT_MS 20
-
-/* Beside the test program: build/test/NAME. */
-static void set_library(const char *name)
-{
-	char    path[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	cr_assert_gt(len, 0);
-	path[len]   = '\0';
-	char *slash = strrchr(path, '/');
-
-	cr_assert_lt((size_t)(slash + 1 - path) + strlen(name), sizeof(path));
-	strcpy(slash + 1, name);
-	cr_assert_eq(access(path, R_OK), 0, "%s must be built first", path);
-	setenv("LD_PRELOAD", path, 1);
-}
-
-/* The sanitizer wants to be the first library; that ours comes before it is meant. */
-static void allow_library(void)
-{
-	const char *given = getenv("ASAN_OPTIONS");
-	char        options[1024];
-
-	snprintf(options, sizeof(options), "%s%sverify_asan_link_order=0", given ? given : "", given ? ":" : "");
-	setenv("ASAN_OPTIONS", options, 1);
-}
 
 static const char *path_of(const struct faulty_server *f, const char *name)
 {
@@ -74,8 +48,7 @@ void faulty_prepare(struct faulty_server *f, const char *match, const char *cons
 	f->server = server_prepare(sets);
 	f->disk   = make_control(path_of(f, "fault"));
 	f->mark   = 0;
-	set_library("disk_fault.so");
-	allow_library();
+	preload_library("disk_fault.so");
 	setenv("COOP_FAULT_DIR", f->server->root, 1);
 	setenv("COOP_FAULT_CONTROL", path_of(f, "fault"), 1);
 	setenv("COOP_FAULT_LOG", path_of(f, "calls"), 1);

@@ -165,6 +165,23 @@ void world_kept_player(struct world *w, uint8_t player, enum err result)
 	run_acts(w);
 }
 
+uint32_t world_new_code(struct world *w, uint8_t player)
+{
+	uint8_t  digest[CODE_DIGEST_BYTES] = { player };
+	uint32_t from, to = 0;
+
+	return tunnel_on_new_code(&w->state, digest, 0, &from, &to) == ERR_OK ? to : 0;
+}
+
+enum err world_kept_new_code(struct world *w, uint8_t player, uint32_t to, enum err result)
+{
+	uint8_t  digest[CODE_DIGEST_BYTES] = { player };
+	enum err e                         = tunnel_on_new_code_kept(&w->state, digest, to, result, &w->acts);
+
+	run_acts(w);
+	return e;
+}
+
 void world_kept_friend(struct world *w, uint32_t code, uint16_t number)
 {
 	const struct tunnel_game *g = tunnel_find_game(&w->state, code);

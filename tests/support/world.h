@@ -45,7 +45,10 @@ void world_join_v1(struct world *w, const char *name, uint32_t code, uint8_t tok
 void world_state(struct world *w, const char *name, uint8_t state);
 void world_close(struct world *w, const char *name);
 void world_kept_player(struct world *w, uint8_t player, enum err result);
-void world_kept_friend(struct world *w, uint32_t code, uint16_t number);
+/* A new code is asked for, with random 0; and the store's answer to that: the code, 0 when there is none. */
+uint32_t world_new_code(struct world *w, uint8_t player);
+enum err world_kept_new_code(struct world *w, uint8_t player, uint32_t to, enum err result);
+void     world_kept_friend(struct world *w, uint32_t code, uint16_t number);
 
 /* Time passes; every connected one gives a sign of life just before, unless it is in the list (NULL-ended). */
 void world_pass(struct world *w, int64_t ms, const char *const *silent);

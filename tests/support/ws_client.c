@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static const struct ws_client_options no_options;
 
 /* What a failed test leaves open is still known here, so that no leak is reported on top of the failure. */
 static struct ws_client *clients;
+static pthread_mutex_t   clients_lock = PTHREAD_MUTEX_INITIALIZER; /* some tests have clients on several threads */
 
 struct ws_client *ws_client_dial(int port, const struct ws_client_options *options)
 {
@@ -36,8 +38,10 @@ struct ws_client *ws_client_dial(int port, const struct ws_client_options *optio
 		free(c);
 		cr_assert_fail("nobody listens on 127.0.0.1:%d", port);
 	}
+	pthread_mutex_lock(&clients_lock);
 	c->next = clients;
 	clients = c;
+	pthread_mutex_unlock(&clients_lock);
 	return c;
 }
 
@@ -47,9 +51,11 @@ void ws_client_free(struct ws_client *c)
 
 	if (!c)
 		return;
+	pthread_mutex_lock(&clients_lock);
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
+	pthread_mutex_unlock(&clients_lock);
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->in);

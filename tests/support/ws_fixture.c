@@ -50,9 +50,16 @@ static void on_message(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 
 	(void)now_ms;
 	e->fixture->messages++;
+	if (bytes[0] == 'H') {
+		ws_hand_over(e->conn, e->fixture->taker, e->conn);
+		free(e);
+		return;
+	}
+	if (bytes[0] == 'P')
+		ws_pause(e->conn);
 	if (bytes[0] == 'X')
 		ws_close(e->conn);
-	else if (bytes[0] == 'C')
+	else if (bytes[0] == 'C' || bytes[0] == 'P')
 		ws_send(e->conn, bytes, len);
 	else
 		ws_send_datagram(e->conn, bytes[0], bytes, 1, bytes + 1, len - 1);

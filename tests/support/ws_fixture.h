@@ -3,6 +3,8 @@
  * clock that the test moves. It sends every message back as a datagram, unless it begins with one of these:
  *
  *	'C'	comes back as a control message
+ *	'P'	the same, and the connection is paused
+ *	'H'	the connection is handed over to f.taker, with its ws_conn as data
  *	'X'	the server closes the connection
  *
  *	struct ws_fixture f;
@@ -29,18 +31,19 @@
 #define WS_FIXTURE_PROXY "127.0.0.1"
 
 struct ws_fixture {
-	struct conf     conf; /* every limit at its default; may be changed before the start */
-	struct loop    *loop;
-	struct ws      *ws;
-	int             port, tls_port;
-	pthread_t       thread;
-	bool            runs;
-	int             clock_fd;
-	int64_t         moved_ms;
-	struct ws_conn *conns[WS_FIXTURE_CONNS_MAX]; /* in order of opening; NULL once closed */
-	size_t          conn_count;
-	_Atomic size_t  opened, closed, messages;
-	bool            refuses; /* opened says no */
+	struct conf              conf; /* every limit at its default; may be changed before the start */
+	struct loop             *loop;
+	struct ws               *ws;
+	int                      port, tls_port;
+	pthread_t                thread;
+	bool                     runs;
+	int                      clock_fd;
+	int64_t                  moved_ms;
+	struct ws_conn          *conns[WS_FIXTURE_CONNS_MAX]; /* in order of opening; NULL once closed */
+	size_t                   conn_count;
+	_Atomic size_t           opened, closed, messages;
+	bool                     refuses; /* opened says no */
+	const struct ws_handler *taker;   /* of 'H' */
 };
 
 void ws_fixture_init(struct ws_fixture *f);

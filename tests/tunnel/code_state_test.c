@@ -103,3 +103,22 @@ Test(code_state, every_code_can_be_drawn_and_then_none, .timeout = 60)
 	cr_expect_eq(code_draw(&e, &codes, digest, random), ERR_NO_ROOM);
 	code_fini(&codes);
 }
+
+Test(code_state, a_player_gets_another_code_and_the_old_one_is_free)
+{
+	code_init(&codes, 1);
+	struct code_entry *e = draw(1, 0);
+
+	cr_expect_eq(code_redraw(&codes, e, 0), ERR_BUSY, "the first is not his yet");
+	e->pending = false;
+	e->joined  = true;
+	cr_expect_eq(code_redraw(&codes, e, UINT32_MAX), ERR_OK);
+	cr_expect_eq(e->next_code, TUNNEL_CODE_MAX);
+	cr_expect_eq(code_free_count(&codes), CODE_COUNT - 2, "both are taken while it is undecided");
+	cr_expect_eq(code_redraw(&codes, e, 0), ERR_BUSY);
+	code_redrawn(&codes, e, true, false);
+	cr_expect_eq(e->code, TUNNEL_CODE_MAX);
+	cr_expect_not(e->joined);
+	cr_expect_eq(draw(2, 0)->code, TUNNEL_CODE_MIN);
+	code_fini(&codes);
+}

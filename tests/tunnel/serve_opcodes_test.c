@@ -251,7 +251,7 @@ Test(serve_opcodes, other_versions_get_a_fault_however_long_the_message_is)
 
 Test(serve_opcodes, the_vault_is_not_here_and_says_so_by_closing)
 {
-	struct server    *server = server_start(NULL);
+	struct server    *server = server_start((const char *const[]){ "cloud.enable=no", NULL });
 	int               port   = server->tunnel_port;
 	struct ws_client *c      = tunnel_connect(port, NULL);
 	struct pattern    p;

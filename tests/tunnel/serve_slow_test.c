@@ -217,9 +217,10 @@ Test(serve_slow, no_more_than_2048_datagrams_wait_however_small)
 
 Test(serve_slow, a_connection_that_cannot_even_take_control_messages_is_closed)
 {
-	enum { FRIENDS = 8, LISTS = 20 };
+	enum { FRIENDS = 8, LISTS = 200 };
 
-	struct server    *s = server_start((const char *[]){ "limits.ws_control=4096", NULL });
+	struct server *s =
+		server_start((const char *[]){ "limits.ws_control=65536", "limits.tunnel_signals=200", NULL });
 	uint32_t          code;
 	struct ws_client *host = reader_open(s->tunnel_port, "A", &code);
 	struct ws_client *friends[FRIENDS];

@@ -642,3 +642,76 @@ Test(tunnel_state, a_swept_player_is_forgotten_but_not_one_who_plays)
 	cr_expect_null(code_find(&w->state.codes, digests + 32));
 	world_free(w);
 }
+
+/* Another code */
+
+Test(tunnel_state, a_new_code_ends_the_game_under_the_old_one_when_it_is_kept)
+{
+	struct world *w = world_new();
+
+	world_open(w, "host", 1);
+	world_join(w, "ann", 100000, 10, 1);
+	world_join(w, "bob", 100000, 11, 2);
+	world_close(w, "bob");
+	said(w);
+	cr_expect_eq(world_new_code(w, 1), 100001);
+	cr_expect_str_eq(said(w), "", "nothing before it is kept");
+	cr_expect_eq(world_new_code(w, 1), 0, "one at a time");
+	cr_expect_eq(world_kept_new_code(w, 1, 100001, ERR_OK), ERR_OK);
+	cr_expect_str_eq(said(w), "close host; ann: STATE 4; close ann; forget game 100000");
+	world_close(w, "host");
+	world_close(w, "ann");
+	said(w);
+	world_open(w, "host", 1);
+	cr_expect_str_eq(said(w), "touch 1; keep game 100001; host: OPENED 100001");
+	world_open(w, "other", 2);
+	cr_expect_str_eq(said(w), "keep player 2; keep game 100000; other: OPENED 100000", "the old one is free again");
+	world_free(w);
+}
+
+Test(tunnel_state, who_has_no_code_gets_no_other)
+{
+	struct world *w                        = world_new();
+	uint8_t       like1[CODE_DIGEST_BYTES] = { 1, [31] = 1 };
+	uint32_t      from, to;
+
+	cr_expect_eq(world_new_code(w, 1), 0);
+	w->sick = true;
+	world_open(w, "host", 1);
+	cr_expect_eq(world_new_code(w, 1), 0, "nor who is about to get his first");
+	world_kept_player(w, 1, ERR_OK);
+	cr_expect_eq(tunnel_on_new_code(&w->state, like1, 0, &from, &to), ERR_NOT_FOUND, "nor another key");
+	cr_expect_eq(world_new_code(w, 1), 100001);
+	world_free(w);
+}
+
+Test(tunnel_state, a_new_code_that_is_not_kept_changes_nothing)
+{
+	struct world *w = world_new();
+
+	world_open(w, "host", 1);
+	said(w);
+	cr_expect_eq(world_new_code(w, 1), 100001);
+	cr_expect_eq(world_kept_new_code(w, 1, 100001, ERR_BUSY), ERR_BUSY);
+	cr_expect_eq(world_new_code(w, 1), 100001, "it is free again");
+	cr_expect_eq(world_kept_new_code(w, 1, 100001, ERR_STORE), ERR_STORE);
+	cr_expect_eq(world_new_code(w, 1), 100002, "nobody knows whose it is");
+	cr_expect_eq(world_kept_new_code(w, 1, 100001, ERR_OK), ERR_NOT_FOUND, "an answer to another question");
+	cr_expect_str_eq(said(w), "");
+	world_free(w);
+}
+
+Test(tunnel_state, a_player_who_is_swept_meanwhile_leaves_no_code_behind)
+{
+	struct world *w           = world_new();
+	uint8_t       digests[32] = { 1 };
+
+	world_open(w, "host", 1);
+	world_close(w, "host");
+	world_pass(w, 45001, nobody);
+	cr_expect_eq(world_new_code(w, 1), 100001);
+	tunnel_on_players_removed(&w->state, digests, 1, &w->acts);
+	cr_expect_eq(world_kept_new_code(w, 1, 100001, ERR_OK), ERR_NOT_FOUND);
+	cr_expect_eq(code_free_count(&w->state.codes), CODE_COUNT);
+	world_free(w);
+}

@@ -1,6 +1,154 @@
 -- What all migrations together make of an empty database, in the order of the names. The test migrate prints the
 -- new text when it differs: look at the difference, then put it here.
 
+CREATE VIEW access AS
+SELECT lower(hex(id)) AS campaign, lower(hex(owner)) AS player, 'owner' AS role
+FROM campaigns
+WHERE trashed_ms IS NULL
+UNION ALL
+SELECT lower(hex(c.id)), lower(hex(m.player)), 'member'
+FROM campaigns c
+JOIN members m ON m.campaign = c.number
+WHERE c.trashed_ms IS NULL AND m.state = 0;
+
+CREATE TABLE blob_garbage (
+	hash   BLOB PRIMARY KEY CHECK (length(hash) = 32),
+	is_old INTEGER NOT NULL CHECK (is_old IN (0, 1)) -- noted before this start: the file goes to blobs/.trash instead
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blobs (
+	hash  BLOB PRIMARY KEY CHECK (length(hash) = 32), -- SHA-256 of the bytes, and the file's name in hex
+	bytes INTEGER NOT NULL CHECK (bytes >= 0)         -- size of the file
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER campaign_added AFTER INSERT ON campaigns BEGIN
+	UPDATE holders SET campaigns = campaigns + 1 WHERE player = NEW.owner;
+	UPDATE cloud_totals SET campaigns = campaigns + 1;
+END;
+
+CREATE TRIGGER campaign_changed AFTER UPDATE OF bytes, spare, trashed_ms ON campaigns BEGIN
+	UPDATE holders
+	SET campaigns = campaigns + (NEW.trashed_ms IS NULL) - (OLD.trashed_ms IS NULL),
+	    bytes = bytes + iif(NEW.trashed_ms IS NULL, NEW.bytes, 0) - iif(OLD.trashed_ms IS NULL, OLD.bytes, 0),
+	    spare = spare + iif(NEW.trashed_ms IS NULL, NEW.spare, 0) - iif(OLD.trashed_ms IS NULL, OLD.spare, 0)
+	WHERE player = NEW.owner;
+	UPDATE cloud_totals
+	SET campaigns = campaigns + (NEW.trashed_ms IS NULL) - (OLD.trashed_ms IS NULL),
+	    bytes = bytes + iif(NEW.trashed_ms IS NULL, NEW.bytes, 0) - iif(OLD.trashed_ms IS NULL, OLD.bytes, 0),
+	    spare = spare + iif(NEW.trashed_ms IS NULL, NEW.spare, 0) - iif(OLD.trashed_ms IS NULL, OLD.spare, 0),
+	    trash = trash + iif(NEW.trashed_ms IS NULL, 0, NEW.bytes) - iif(OLD.trashed_ms IS NULL, 0, OLD.bytes);
+END;
+
+CREATE VIEW campaign_list AS
+SELECT lower(hex(c.id)) AS campaign,
+       lower(hex(c.owner)) AS owner,
+       k.name,
+       k.level,
+       k.version, -- of the newest checkpoint
+       (SELECT count(*) FROM checkpoints o WHERE o.campaign = c.number) AS checkpoints,
+       c.bytes,   -- of all of them
+       datetime(c.stored_ms / 1000, 'unixepoch') AS stored,
+       datetime(c.used_ms / 1000, 'unixepoch') AS used,
+       iif(c.used_day <= (SELECT max(campaigns_to) FROM uptime_days), 'yes', 'no') AS marked -- goes in some days
+FROM campaigns c
+LEFT JOIN checkpoints k
+       ON k.campaign = c.number
+      AND k.version = (SELECT max(n.version) FROM checkpoints n WHERE n.campaign = c.number AND n.is_conflict = 0)
+WHERE c.trashed_ms IS NULL;
+
+CREATE TABLE campaign_quotas (
+	campaign   BLOB PRIMARY KEY CHECK (length(campaign) = 8), -- its id
+	bytes      INTEGER CHECK (bytes >= 0),
+	checkpoint INTEGER CHECK (checkpoint >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER campaign_removed AFTER DELETE ON campaigns BEGIN
+	UPDATE holders SET campaigns = campaigns - (OLD.trashed_ms IS NULL) WHERE player = OLD.owner;
+	UPDATE cloud_totals SET campaigns = campaigns - (OLD.trashed_ms IS NULL);
+END;
+
+CREATE VIEW campaign_trash AS
+SELECT lower(hex(id)) AS campaign,
+       lower(hex(owner)) AS owner,
+       bytes,
+       datetime(trashed_ms / 1000, 'unixepoch') AS deleted
+FROM campaigns
+WHERE trashed_ms IS NOT NULL;
+
+CREATE TABLE campaigns (
+	number      INTEGER PRIMARY KEY AUTOINCREMENT,     -- tells a campaign from a later one of the same id
+	id          BLOB NOT NULL CHECK (length(id) = 8),  -- chosen by the game of whoever stored first
+	owner       BLOB NOT NULL REFERENCES players (id), -- whoever stored first
+	made_ms     INTEGER NOT NULL,
+	stored_ms   INTEGER NOT NULL,                      -- last time something was stored
+	used_ms     INTEGER NOT NULL,                      -- last time something was stored or loaded
+	used_day    INTEGER NOT NULL CHECK (used_day >= 0), -- the same as a day of uptime_days; 0: before the first
+	bytes       INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),                 -- of all its checkpoints
+	spare       INTEGER NOT NULL DEFAULT 0 CHECK (spare BETWEEN 0 AND bytes),  -- of those that may go when room is short
+	trashed_ms  INTEGER,                               -- when it was deleted; NULL: it was not
+	trashed_day INTEGER,                               -- the same as a day of uptime_days
+	CHECK ((trashed_ms IS NULL) = (trashed_day IS NULL))
+) STRICT;
+
+CREATE INDEX campaigns_by_id ON campaigns (id);
+
+CREATE INDEX campaigns_by_owner ON campaigns (owner, trashed_ms);
+
+CREATE INDEX campaigns_by_use ON campaigns (used_day) WHERE trashed_ms IS NULL;
+
+CREATE INDEX campaigns_in_trash ON campaigns (trashed_day, trashed_ms) WHERE trashed_ms IS NOT NULL;
+
+CREATE UNIQUE INDEX campaigns_live ON campaigns (id) WHERE trashed_ms IS NULL;
+
+CREATE TRIGGER checkpoint_added AFTER INSERT ON checkpoints BEGIN
+	UPDATE campaigns
+	SET bytes = bytes + NEW.bytes, spare = spare + iif(NEW.spare > 0, NEW.bytes, 0)
+	WHERE number = NEW.campaign;
+END;
+
+CREATE TRIGGER checkpoint_removed AFTER DELETE ON checkpoints BEGIN
+	UPDATE campaigns
+	SET bytes = bytes - OLD.bytes, spare = spare - iif(OLD.spare > 0, OLD.bytes, 0)
+	WHERE number = OLD.campaign;
+END;
+
+CREATE TRIGGER checkpoint_spared AFTER UPDATE OF spare ON checkpoints BEGIN
+	UPDATE campaigns
+	SET spare = spare + iif(NEW.spare > 0, NEW.bytes, 0) - iif(OLD.spare > 0, OLD.bytes, 0)
+	WHERE number = NEW.campaign;
+END;
+
+CREATE TABLE checkpoints (
+	campaign     INTEGER NOT NULL REFERENCES campaigns (number),
+	version      INTEGER NOT NULL CHECK (version > 0),
+	sha256       BLOB NOT NULL CHECK (length(sha256) = 32),
+	bytes        INTEGER NOT NULL CHECK (bytes >= 0),
+	stored_ms    INTEGER NOT NULL,
+	player       BLOB NOT NULL CHECK (length(player) = 8),     -- who stored it
+	is_small     INTEGER NOT NULL CHECK (is_small IN (0, 1)),  -- much smaller than the one before
+	is_conflict  INTEGER NOT NULL CHECK (is_conflict IN (0, 1)), -- kept beside the newest for a while; never the newest
+	is_container INTEGER NOT NULL CHECK (is_container IN (0, 1)), -- only such are shown over WebSocket
+	spare        INTEGER NOT NULL CHECK (spare IN (0, 1, 2)),  -- may go when room is short: 1 before 2; 0: stays
+	stamp        INTEGER NOT NULL,                             -- Unix time in seconds, of the player's machine; 0: unknown
+	name         TEXT NOT NULL,
+	level        TEXT NOT NULL,
+	checkpoint   TEXT NOT NULL,
+	hostname     TEXT NOT NULL,
+	PRIMARY KEY (campaign, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX checkpoints_by_blob ON checkpoints (sha256);
+
+CREATE INDEX checkpoints_in_conflict ON checkpoints (stored_ms) WHERE is_conflict = 1;
+
+CREATE TABLE cloud_totals (
+	one       INTEGER PRIMARY KEY CHECK (one = 1),
+	campaigns INTEGER NOT NULL CHECK (campaigns >= 0),
+	bytes     INTEGER NOT NULL CHECK (bytes >= 0),
+	spare     INTEGER NOT NULL CHECK (spare BETWEEN 0 AND bytes),
+	trash     INTEGER NOT NULL CHECK (trash >= 0)        -- bytes in the trash, which are not in bytes
+) STRICT;
+
 CREATE TABLE codes (
 	player   BLOB PRIMARY KEY REFERENCES players (id),
 	code     INTEGER NOT NULL UNIQUE CHECK (code BETWEEN 100000 AND 999999),
@@ -21,6 +169,23 @@ SELECT code,
        datetime(made_ms / 1000, 'unixepoch') AS made
 FROM live_games g
 ORDER BY made_ms;
+
+CREATE TABLE holders (
+	player    BLOB PRIMARY KEY REFERENCES players (id) ON DELETE CASCADE,
+	made_ms   INTEGER NOT NULL,                         -- first upload
+	addr      BLOB CHECK (length(addr) = 16),           -- keyed hash of its address while the player is young; then NULL
+	campaigns INTEGER NOT NULL DEFAULT 0 CHECK (campaigns >= 0), -- without those in the trash, like all here
+	bytes     INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+	spare     INTEGER NOT NULL DEFAULT 0 CHECK (spare BETWEEN 0 AND bytes)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX holders_by_addr ON holders (addr) WHERE addr IS NOT NULL;
+
+CREATE INDEX holders_idle ON holders (made_ms) WHERE campaigns = 0;
+
+CREATE INDEX holders_to_shed ON holders (bytes) WHERE spare > 0;
+
+CREATE INDEX holders_young ON holders (made_ms) WHERE addr IS NOT NULL;
 
 CREATE TABLE live_friends (
 	code      INTEGER NOT NULL REFERENCES live_games (code) ON DELETE CASCADE,
@@ -45,10 +210,22 @@ CREATE TABLE live_games (
 	CHECK ((version = 1) = (code < 100000))
 ) STRICT;
 
+CREATE TABLE members (
+	campaign INTEGER NOT NULL REFERENCES campaigns (number) ON DELETE CASCADE,
+	player   BLOB NOT NULL CHECK (length(player) = 8),
+	state    INTEGER NOT NULL CHECK (state IN (0, 1, 2)), -- 0: member, 1: left, 2: removed by the owner
+	used     INTEGER NOT NULL CHECK (used IN (0, 1)),     -- he loaded or stored it
+	PRIMARY KEY (campaign, player)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX members_by_player ON members (player, state);
+
 CREATE TABLE new_players (
 	addr  BLOB NOT NULL CHECK (length(addr) = 16), -- keyed hash of the client address
 	at_ms INTEGER NOT NULL
 ) STRICT;
+
+CREATE INDEX new_players_by_addr ON new_players (addr, at_ms);
 
 CREATE INDEX new_players_by_time ON new_players (at_ms);
 
@@ -61,11 +238,29 @@ SELECT lower(hex(p.id)) AS player,
 FROM players p
 LEFT JOIN codes c ON c.player = p.id;
 
+CREATE TABLE player_quotas (
+	player     BLOB PRIMARY KEY CHECK (length(player) = 8),
+	campaigns  INTEGER CHECK (campaigns >= 0),
+	bytes      INTEGER CHECK (bytes >= 0),
+	checkpoint INTEGER CHECK (checkpoint >= 0)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE players (
 	id      BLOB PRIMARY KEY CHECK (length(id) = 8),                              -- the public id
 	digest  BLOB NOT NULL CHECK (length(digest) = 32 AND substr(digest, 1, 8) = id), -- SHA-256 of the player key
 	made_ms INTEGER NOT NULL                                                      -- first seen
 ) STRICT, WITHOUT ROWID;
+
+CREATE VIEW quota_use AS
+SELECT lower(hex(h.player)) AS player,
+       h.campaigns,
+       q.campaigns AS campaigns_limit,
+       h.bytes,
+       q.bytes AS bytes_limit
+FROM holders h
+LEFT JOIN player_quotas q ON q.player = h.player;
+
+CREATE TABLE sqlite_sequence(name,seq);
 
 CREATE TABLE store_facts (
 	one      INTEGER PRIMARY KEY CHECK (one = 1),
@@ -73,9 +268,36 @@ CREATE TABLE store_facts (
 	made_ms  INTEGER NOT NULL                             -- Unix time, in milliseconds like every *_ms
 ) STRICT;
 
+CREATE VIEW stored_today AS
+SELECT datetime(k.stored_ms / 1000, 'unixepoch') AS stored,
+       lower(hex(c.id)) AS campaign,
+       k.version,
+       lower(hex(k.player)) AS player,
+       k.bytes,
+       k.name,
+       k.level,
+       iif(k.is_small, 'yes', 'no') AS small
+FROM checkpoints k
+JOIN campaigns c ON c.number = k.campaign
+WHERE c.trashed_ms IS NULL AND k.stored_ms >= unixepoch('now', 'start of day') * 1000;
+
 CREATE TABLE uptime_days (
 	day       INTEGER PRIMARY KEY CHECK (day > 0), -- counted from 1; days on which the server did not run have no number
 	first_ms  INTEGER NOT NULL,                    -- when the day was noted
 	last_ms   INTEGER NOT NULL,                    -- the last time known on that day: what a changed clock is noticed by
 	marked_to INTEGER CHECK (marked_to < day)      -- codes last used on this day or before are marked for removal
-) STRICT;
+, campaigns_to INTEGER CHECK (campaigns_to < day)) STRICT;
+
+CREATE TRIGGER version_gone AFTER DELETE ON campaigns BEGIN
+	UPDATE versions
+	SET gone_day = (SELECT coalesce(max(day), 0) FROM uptime_days)
+	WHERE id = OLD.id AND NOT EXISTS (SELECT 1 FROM campaigns WHERE id = OLD.id);
+END;
+
+CREATE TABLE versions (
+	id       BLOB PRIMARY KEY CHECK (length(id) = 8),
+	last     INTEGER NOT NULL CHECK (last > 0),
+	gone_day INTEGER CHECK (gone_day >= 0) -- the day of uptime_days on which its last campaign went; NULL: it has one
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX versions_gone ON versions (gone_day) WHERE gone_day IS NOT NULL;

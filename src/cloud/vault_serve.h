@@ -1,0 +1,22 @@
+/*
+ * The vault, live: connections that the tunnel handed over, their requests and answers. Everything here is for the loop
+ * thread.
+ *
+ *	bytes --net/ws--> vault_serve --> vault_wire (parse) --> vault_state (decide) --> vault_ask, _put, _get (do)
+ */
+#ifndef CLOUD_VAULT_SERVE_H
+#define CLOUD_VAULT_SERVE_H
+
+#include "cloud/cloud_inside.h"
+
+/* ERR_NOMEM. */
+enum err vault_new(struct vault **out, struct cloud *cloud);
+
+/* Takes the connection over: VAULT_OPENED, or FAULT 11 and the close. */
+void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t now_ms);
+
+/* After the loop ended, before the store stops: ends all connections and waits for what is under way. */
+void vault_finish(struct vault *v);
+void vault_free(struct vault *v);
+
+#endif

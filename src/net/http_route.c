@@ -1,0 +1,145 @@
+/*
+ * Routes: which one a path belongs to, and what the path and the query say.
+ */
+#include "net/http_head.h"
+#include "net/http_request.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Whether the path is this one with anything in place of its {names}; fills the parts. */
+static bool matches(struct http_request *rq, const char *pattern)
+{
+	const char *path = rq->path;
+
+	rq->part_count = 0;
+	while (*pattern) {
+		if (*pattern != '{') {
+			if (*pattern++ != *path++)
+				return false;
+			continue;
+		}
+		size_t len = strcspn(path, "/");
+
+		if (len == 0 || len > HTTP_PART_BYTES_MAX)
+			return false;
+		assert(rq->part_count < HTTP_PARTS_MAX);
+		memcpy(rq->parts[rq->part_count], path, len);
+		rq->parts[rq->part_count++][len] = '\0';
+		path += len;
+		pattern += strcspn(pattern, "}") + 1;
+	}
+	return *path == '\0';
+}
+
+/* The first route of the table that has the path: an exact one, else one with names. */
+static const struct http_route *route_of_table(struct http_request *rq, const struct http_route *all)
+{
+	rq->part_count = 0;
+	for (const struct http_route *r = all; r->path; r++) {
+		if (strcmp(r->path, rq->path) == 0)
+			return r;
+	}
+	for (const struct http_route *r = all; r->path; r++) {
+		if (strchr(r->path, '{') && matches(rq, r->path))
+			return r;
+	}
+	rq->part_count = 0;
+	return NULL;
+}
+
+/* The same over all parts. */
+static const struct http_route *route_of_path(struct http_request *rq)
+{
+	const struct http_config *cfg   = &rq->server->cfg;
+	const struct http_route  *route = NULL;
+
+	rq->part       = cfg->part;
+	rq->part_count = 0;
+	if (!http_path_is_plain(rq->path) || strpbrk(rq->path, "{}"))
+		return NULL;
+	route = route_of_table(rq, cfg->routes);
+	for (size_t i = 0; !route && i < cfg->more_count; i++) {
+		route = route_of_table(rq, cfg->more[i].routes);
+		if (route)
+			rq->part = cfg->more[i].part;
+	}
+	return route;
+}
+
+static void add_method(struct http_request *rq, const char *method)
+{
+	const char *also = strcmp(method, "GET") == 0 ? ", HEAD" : "";
+	size_t      len  = strlen(rq->methods);
+
+	text_format(rq->methods + len, sizeof(rq->methods) - len, "%s%s%s", len ? ", " : "", method, also);
+}
+
+enum err http_route_find(struct http_request *rq)
+{
+	const char              *method = strcmp(rq->method, "HEAD") == 0 ? "GET" : rq->method;
+	const struct http_route *first  = route_of_path(rq);
+
+	rq->methods[0] = '\0';
+	rq->route      = first;
+	if (!first)
+		return ERR_NOT_FOUND;
+	for (const struct http_route *r = first; r->path; r++) {
+		if (strcmp(r->path, first->path) != 0)
+			continue;
+		if (strcmp(r->method, method) == 0) {
+			rq->route = r;
+			return ERR_OK;
+		}
+		add_method(rq, r->method);
+	}
+	return ERR_METHOD;
+}
+
+const char *http_path_part(const struct http_request *rq, size_t n)
+{
+	assert(n < rq->part_count);
+	return rq->parts[n];
+}
+
+/* --- The query --- */
+
+struct query_search {
+	const char *name;
+	size_t      count;
+	const char *value;
+};
+
+static enum MHD_Result match_argument(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct query_search *search = arg;
+
+	(void)kind;
+	if (strcmp(name, search->name) == 0) {
+		search->count++;
+		search->value = value ? value : "";
+	}
+	return MHD_YES;
+}
+
+static struct query_search search_query(const struct http_request *rq, const char *name)
+{
+	struct query_search search = { .name = name };
+
+	MHD_get_connection_values(rq->mhd, MHD_GET_ARGUMENT_KIND, match_argument, &search);
+	return search;
+}
+
+const char *http_query(const struct http_request *rq, const char *name)
+{
+	struct query_search search = search_query(rq, name);
+
+	return search.count == 1 ? search.value : NULL;
+}
+
+bool http_has_query(const struct http_request *rq, const char *name)
+{
+	return search_query(rq, name).count > 0;
+}

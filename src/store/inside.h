@@ -1,0 +1,15 @@
+/*
+ * What the files of src/store need of the store, and nobody else.
+ */
+#ifndef STORE_INSIDE_H
+#define STORE_INSIDE_H
+
+#include "store/store.h"
+
+struct blobs;
+struct readers;
+
+struct blobs   *store_blobs(const struct store *s);
+struct readers *store_readers(const struct store *s);
+
+#endif
