@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,11 +138,14 @@ static const char *show(char out[160], const struct shelf *shelf)
 
 /* --- The server that dies --- */
 
-static void run(const char *format, const char *a, const char *b)
+static void __attribute__((format(printf, 1, 2))) run(const char *format, ...)
 {
-	char command[2 * SERVER_PATH_BYTES + 300];
+	char    command[2 * SERVER_PATH_BYTES + 300];
+	va_list args;
 
-	snprintf(command, sizeof(command), format, a, b);
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
 	int status = system(command); /* NOLINT(cert-env33-c): of our own making */
 
 	cr_assert_eq(status, 0, "%s: status %d", command, status);
@@ -376,12 +380,12 @@ static bool die_at(const struct series *x, int64_t at, char what[160])
 
 /* --- All of it, for tests/torture/run --- */
 
-static void note(const char *format, long long number, const char *what)
+static void note(long long number, const char *what)
 {
 	FILE *file = fopen(getenv("TORTURE_RESULT"), "ae");
 
 	cr_assert_not_null(file, "TORTURE_RESULT must name a file");
-	fprintf(file, format, number, what);
+	fprintf(file, "%lld %s\n", number, what);
 	fclose(file);
 }
 
@@ -401,11 +405,11 @@ static void die_at_all(struct series *x, int64_t from)
 	x->kind = named_kind(getenv("TORTURE_KIND"));
 	begin_series(x);
 	while (die_at(x, from, what))
-		note("%lld %s\n", (long long)from++, what);
+		note((long long)from++, what);
 	/* Threads take turns as they like, but a series must not end because one upload was quick. */
 	cr_assert_geq(from + 5, x->calls, "the upload has %lld calls and is through before %lld", (long long)x->calls,
 	              (long long)from);
-	note("%lld %s\n", (long long)from - 1, "end");
+	note((long long)from - 1, "end");
 	end_series(x);
 }
 
