@@ -340,11 +340,11 @@ Test(http_stream, what_is_no_range_gets_the_whole)
 		"Range:\r\n",
 		"Range: bytes=0-1\r\nRange: bytes=0-1\r\n",
 		"Range: bytes=0-1\r\nIf-Range: \"8-0123456789abcdef\"\r\n",
-		"Range: bytes=0-1\r\nIf-Range: W/" ETAG "\r\n",
+		("Range: bytes=0-1\r\nIf-Range: W/" ETAG "\r\n"),
 		"Range: bytes=0-1\r\nIf-Range: 7-0123456789abcdef\r\n",
 		"Range: bytes=0-1\r\nIf-Range: Mon, 30 Nov 2026 00:00:00 GMT\r\n",
 		"Range: bytes=0-1\r\nIf-Range:\r\n",
-		"Range: bytes=0-1\r\nIf-Range: " ETAG "\r\nIf-Range: " ETAG "\r\n",
+		("Range: bytes=0-1\r\nIf-Range: " ETAG "\r\nIf-Range: " ETAG "\r\n"),
 		"Range: bytes=5000-\r\nIf-Range: \"other\"\r\n",
 	};
 	int fd = start();
