@@ -131,7 +131,7 @@ enum err campaign_member_add(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],
                              const uint8_t member[PLAYER_ID_BYTES], const struct limits *limits)
 {
 	struct campaign_at at;
-	struct member      m;
+	struct member      m = { .is_known = false };
 
 	enum err e = campaign_look_as_owner(&at, db, id, owner);
 	if (e == ERR_OK)
