@@ -26,12 +26,14 @@
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX 16
+#define LISTENERS_MAX   16
+#define FRONT_PARTS_MAX 4
 
 /* Bound sockets that nobody owns yet. */
 struct listeners {
@@ -48,7 +50,9 @@ struct server {
 	struct ws          *ws;
 	struct cloud       *cloud; /* NULL: not wanted */
 	struct health       health;
-	struct http_part    front, operators; /* what the cloud answers there */
+	struct http_part    front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
+	size_t              front_count;
+	struct http_part    operators; /* what the cloud answers to operators */
 	struct http_server *http;
 	struct admin       *admin;
 	struct reload      *reload;
@@ -105,6 +109,12 @@ static bool bind_listeners(struct server *s)
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
 
+static void add_front(struct server *s, const struct http_route *routes, void *part)
+{
+	assert(s->front_count < FRONT_PARTS_MAX);
+	s->front[s->front_count++] = (struct http_part){ .routes = routes, .part = part };
+}
+
 static bool build_cloud(struct server *s)
 {
 	if (!s->conf->cloud_enable)
@@ -114,7 +124,7 @@ static bool build_cloud(struct server *s)
 		return false;
 	}
 	server_join(s->tunnel, s->cloud);
-	s->front     = (struct http_part){ .routes = rest_routes, .part = s->cloud };
+	add_front(s, rest_routes, s->cloud);
 	s->operators = (struct http_part){ .routes = quota_routes, .part = s->cloud };
 	return true;
 }
@@ -162,18 +172,20 @@ static bool start_http(struct server *s)
 	struct http_config cfg = { .name            = "http",
 		                   .routes          = health_routes,
 		                   .part            = &s->health,
-		                   .more            = &s->front,
-		                   .more_count      = s->cloud ? 1 : 0,
+		                   .more            = s->front,
+		                   .more_count      = s->front_count,
 		                   .connections_max = s->conf->limits.http_connections,
 		                   .per_address_max = s->conf->limits.http_per_address };
 
-	if (s->http_plain.count == 0)
+	struct http_listen on[LISTENERS_MAX];
+	size_t             count = s->http_plain.count;
+
+	if (count == 0)
 		return true;
-
-	enum err started = http_start(&s->http, &cfg, s->conf, s->http_plain.fds, s->http_plain.count);
-
+	for (size_t i = 0; i < count; i++)
+		on[i] = (struct http_listen){ .fd = s->http_plain.fds[i] };
 	s->http_plain.count = 0;
-	return started == ERR_OK;
+	return http_start(&s->http, &cfg, s->conf, on, count, NULL) == ERR_OK;
 }
 
 static bool start_admin(struct server *s)

@@ -34,6 +34,7 @@ struct conf_list {
 #define CONF_C_PATH     char *
 #define CONF_C_FLAG     bool
 #define CONF_C_COUNT    int64_t
+#define CONF_C_NUMBER   int64_t
 #define CONF_C_LEVEL    enum conf_level
 #define CONF_C_FORMAT   enum conf_format
 #define CONF_C_SCALE    enum conf_scale
@@ -42,7 +43,8 @@ struct conf_list {
 #define CONF_C_ORIGINS  struct conf_list
 #define CONF_C_LIST     struct conf_list
 
-#define CONF_COUNT_MAX 10000 /* of a COUNT; they begin at 1 */
+#define CONF_COUNT_MAX  10000 /* of a COUNT; they begin at 1 */
+#define CONF_NUMBER_MAX 65535 /* of a NUMBER; they begin at 0 */
 
 struct conf_origin; /* where each value came from; for --print-config */
 

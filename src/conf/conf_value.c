@@ -299,6 +299,13 @@ static bool parse_count(void *field, const struct conf_row *row, const char *tex
 	return conf_refuse(why, row, text, "is not a number from 1 to %d", CONF_COUNT_MAX);
 }
 
+static bool parse_number(void *field, const struct conf_row *row, const char *text, struct conf_why *why)
+{
+	if (text_to_int(field, text, 0, CONF_NUMBER_MAX) == ERR_OK)
+		return true;
+	return conf_refuse(why, row, text, "is not a number from 0 to %d", CONF_NUMBER_MAX);
+}
+
 static void print_limit(FILE *out, const void *field)
 {
 	fprintf(out, "%" PRId64, *(const int64_t *)field);
@@ -321,6 +328,7 @@ static const struct kind {
 	[CONF_TYPE_PATH]     = { parse_text, print_text, fini_text, "a path" },
 	[CONF_TYPE_FLAG]     = { parse_flag, print_flag, fini_nothing, "yes or no" },
 	[CONF_TYPE_COUNT]    = { parse_count, print_limit, fini_nothing, "a number from 1 to 10000" },
+	[CONF_TYPE_NUMBER]   = { parse_number, print_limit, fini_nothing, "a number from 0 to 65535" },
 	[CONF_TYPE_LEVEL]    = { parse_level, print_level, fini_nothing, "error, warn, info or debug" },
 	[CONF_TYPE_FORMAT]   = { parse_format, print_format, fini_nothing, "text or json" },
 	[CONF_TYPE_SCALE]    = { parse_scale, print_scale, fini_nothing, "cut or full" },

@@ -340,36 +340,37 @@ static void free_server(struct http_server *s)
 	free(s);
 }
 
-static struct http_server *new_server(const struct http_config *cfg, const struct conf *conf, const int *fds,
-                                      size_t fd_count)
+static struct http_server *new_server(const struct http_config *cfg, const struct conf *conf,
+                                      const struct http_listen *on, size_t count)
 {
 	struct http_server   *s         = calloc(1, sizeof(*s));
-	struct http_listener *listeners = calloc(fd_count ? fd_count : 1, sizeof(*listeners));
+	struct http_listener *listeners = calloc(count ? count : 1, sizeof(*listeners));
 
 	if (!s || !listeners) {
-		for (size_t i = 0; i < fd_count; i++)
-			close(fds[i]);
+		for (size_t i = 0; i < count; i++)
+			close(on[i].fd);
 		free(listeners);
 		free(s);
 		return NULL;
 	}
-	for (size_t i = 0; i < fd_count; i++)
-		listeners[i].fd = fds[i];
+	for (size_t i = 0; i < count; i++)
+		listeners[i].fd = on[i].fd;
 	s->cfg            = *cfg;
 	s->conf           = conf;
 	s->listeners      = listeners;
-	s->listener_count = fd_count;
+	s->listener_count = count;
 	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,
 	                    (size_t)conf->limits.http_transfers_per_address);
 	return s;
 }
 
-enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf, const int *fds,
-                    size_t fd_count)
+enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf,
+                    const struct http_listen *on, size_t count, const struct http_cert *cert)
 {
-	struct http_server *s = new_server(cfg, conf, fds, fd_count);
+	struct http_server *s = new_server(cfg, conf, on, count);
 	enum err            e;
 
+	(void)cert;
 	if (!s)
 		return ERR_NOMEM;
 	e = addr_nets_parse(&s->trusted, conf->http_trusted_proxies.words, conf->http_trusted_proxies.count);

@@ -41,7 +41,7 @@ static const char *other_value(const struct conf_row *row, char out[32])
 		[CONF_TYPE_LEVEL] = "debug",    [CONF_TYPE_FORMAT] = "json",
 		[CONF_TYPE_SCALE] = "full",     [CONF_TYPE_LISTEN] = "192.0.2.1:1 [::1]:2",
 		[CONF_TYPE_NETWORKS] = "none",  [CONF_TYPE_ORIGINS] = "https://a.example",
-		[CONF_TYPE_LIST] = "one other", [CONF_TYPE_COUNT] = "7",
+		[CONF_TYPE_LIST] = "one other", [CONF_TYPE_COUNT] = "7", [CONF_TYPE_NUMBER] = "8",
 	};
 
 	if (row->type == CONF_TYPE_FLAG)

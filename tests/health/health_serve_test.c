@@ -31,7 +31,7 @@ static void start(void)
 	health_init(&health, store);
 	cr_assert_eq(listen_tcp(&fd, &bound, "127.0.0.1:0", stderr), ERR_OK);
 	f.port = bound.port;
-	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_OK);
 }
 
 static void stop(void)

@@ -59,7 +59,7 @@ void http_fixture_start(struct http_fixture *f, const struct http_route *routes,
 	/* All of 127.0.0.0/8 is this machine, and clients come from several of its addresses. */
 	cr_assert_eq(listen_tcp(&fd, &bound, "127.0.0.1:0", stderr), ERR_OK);
 	f->port = bound.port;
-	cr_assert_eq(http_start(&f->server, &cfg, &f->conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_start(&f->server, &cfg, &f->conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_OK);
 }
 
 void http_fixture_stop(struct http_fixture *f)
