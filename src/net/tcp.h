@@ -60,8 +60,8 @@ struct tcp_listen {
 	const struct tcp_handler *handler;
 	bool                      is_tls;
 	int                       sndbuf_bytes; /* SO_SNDBUF of each connection; 0: the system's */
-	int     keepalive_idle_s, keepalive_interval_s, keepalive_probes; /* idle 0: none */
-	int64_t stall_ms;                                                 /* 0: never */
+	int                       keepalive_idle_s, keepalive_interval_s, keepalive_probes; /* idle 0: none */
+	int64_t                   stall_ms;                                                 /* 0: never */
 };
 
 enum err tcp_new(struct tcp **out, struct loop *l, const struct conf *conf);

@@ -23,27 +23,34 @@
 
 #define SIGNAL_ADDR_BYTES 16
 
-enum signal_phase { SIGNAL_GREETING, SIGNAL_CHALLENGED, SIGNAL_PROVING, SIGNAL_READY, SIGNAL_CLOSED, SIGNAL_PHASE_COUNT };
+enum signal_phase {
+	SIGNAL_GREETING,
+	SIGNAL_CHALLENGED,
+	SIGNAL_PROVING,
+	SIGNAL_READY,
+	SIGNAL_CLOSED,
+	SIGNAL_PHASE_COUNT
+};
 
 /* Why a connection ends or a line is dropped: for the log and the counters; nobody on the wire is told. */
 enum signal_why {
 	SIGNAL_FINE,
-	SIGNAL_PRE_TOTAL,	/* over the pre-auth slots */
+	SIGNAL_PRE_TOTAL, /* over the pre-auth slots */
 	SIGNAL_PRE_ADDRESS,
-	SIGNAL_WHY_SHAPE,	/* the greeting */
+	SIGNAL_WHY_SHAPE, /* the greeting */
 	SIGNAL_WHY_TOKEN,
 	SIGNAL_WHY_IDENTITY,
-	SIGNAL_WHY_PROOF,	/* malformed, or the signature is not good */
-	SIGNAL_WHY_LATE,	/* the deadline */
-	SIGNAL_WHY_LONG,	/* a line */
-	SIGNAL_FULL_TOTAL,	/* registered ones */
+	SIGNAL_WHY_PROOF,  /* malformed, or the signature is not good */
+	SIGNAL_WHY_LATE,   /* the deadline */
+	SIGNAL_WHY_LONG,   /* a line */
+	SIGNAL_FULL_TOTAL, /* registered ones */
 	SIGNAL_FULL_ADDRESS,
-	SIGNAL_REPLACED,	/* a newer connection has the name */
+	SIGNAL_REPLACED, /* a newer connection has the name */
 	SIGNAL_NO_MEMORY,
-	SIGNAL_DROP_NO_DEST,	/* from here on lines that are dropped: nobody, or no such line */
+	SIGNAL_DROP_NO_DEST, /* from here on lines that are dropped: nobody, or no such line */
 	SIGNAL_DROP_SHAPE,
-	SIGNAL_DROP_FULL,	/* the destination's queue */
-	SIGNAL_DROP_SHARE,	/* the sender's share of it */
+	SIGNAL_DROP_FULL,  /* the destination's queue */
+	SIGNAL_DROP_SHARE, /* the sender's share of it */
 	SIGNAL_DROP_BUDGET,
 	SIGNAL_WHY_COUNT
 };
@@ -92,10 +99,10 @@ struct signal_step {
 		SIGNAL_WAIT,      /* nothing */
 		SIGNAL_CHALLENGE, /* draw a nonce, signal_challenged, send the challenge */
 		SIGNAL_VERIFY,    /* verify sig over signal_proof_text, then signal_proved */
-		SIGNAL_REGISTERED,/* log it; evicted, when not NULL, is to be reset: it is CLOSED and has left already */
-		SIGNAL_SEND,      /* dest has one frame more */
-		SIGNAL_DROP,      /* count why */
-		SIGNAL_CLOSE      /* close it; why says how it is logged */
+		SIGNAL_REGISTERED, /* log it; evicted, when not NULL, is to be reset: it is CLOSED and has left already */
+		SIGNAL_SEND,       /* dest has one frame more */
+		SIGNAL_DROP,       /* count why */
+		SIGNAL_CLOSE       /* close it; why says how it is logged */
 	} what;
 	enum signal_why     why;
 	struct signal_conn *dest, *evicted;

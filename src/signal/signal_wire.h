@@ -20,7 +20,7 @@
 #define SIGNAL_IDENTITY_MAX   80 /* a longer word is no identity whatever it is */
 #define SIGNAL_NONCE_CHARS    64
 #define SIGNAL_SIG_BYTES      64
-#define SIGNAL_TEXT_BYTES     163 /* what a proof signs: tag, identity, nonce */
+#define SIGNAL_TEXT_BYTES     163  /* what a proof signs: tag, identity, nonce */
 #define SIGNAL_GREETING_MAX   512  /* bytes of a line before registration, LF included */
 #define SIGNAL_LINE_MAX       8192 /* after it, LF included */
 
@@ -66,7 +66,7 @@ void signal_proof_text(uint8_t out[SIGNAL_TEXT_BYTES], const uint8_t key[SIGNAL_
 void signal_identity(char out[SIGNAL_IDENTITY_CHARS + 1], const uint8_t key[SIGNAL_KEY_BYTES]);
 
 /* Where a relay line goes; the payload is everything behind the first blank, LF included. False: dropped. */
-bool signal_read_relay(uint8_t key[SIGNAL_KEY_BYTES], const uint8_t **payload, size_t *payload_len,
-                       const uint8_t *line, size_t len);
+bool signal_read_relay(uint8_t key[SIGNAL_KEY_BYTES], const uint8_t **payload, size_t *payload_len, const uint8_t *line,
+                       size_t len);
 
 #endif
