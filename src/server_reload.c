@@ -20,11 +20,11 @@ struct reload {
 	pthread_t               thread;
 	struct loop_post        post;
 	/* What the thread found; the loop's once it was posted. */
-	enum err        loaded;
-	struct conf     fresh;
-	struct ws_cert *cert;
-	char           *report;
-	size_t          report_len;
+	enum err         loaded;
+	struct conf      fresh;
+	struct tls_cert *cert;
+	char            *report;
+	size_t           report_len;
 };
 
 /* Each line of a report is one line of log. */
@@ -39,7 +39,7 @@ static void log_report(enum log_level level, char *report)
 static void forget(struct reload *r)
 {
 	conf_fini(&r->fresh);
-	ws_cert_free(TAKE(r->cert));
+	tls_cert_free(TAKE(r->cert));
 }
 
 static void apply(struct reload *r)
@@ -82,7 +82,7 @@ static enum err load(struct reload *r, FILE *report)
 
 	if (e != ERR_OK)
 		return e;
-	e = ws_cert_load(&r->cert, r->running, report);
+	e = tls_cert_load(&r->cert, r->running, report);
 	if (e != ERR_OK)
 		conf_fini(&r->fresh);
 	return e;

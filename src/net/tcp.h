@@ -43,14 +43,17 @@ struct tcp_handler {
 	 * a byte.
 	 */
 	void *(*accepted)(void *part, struct tcp_conn *c, int64_t now_ms);
-	/* Bytes came, as many as there were, at most limits.ws_turn_bytes in a turn. The callee may change them. */
+	/*
+	 * Bytes came, as many as there were, at most limits.ws_turn_bytes in a turn (in TLS, where a record comes whole, not
+	 * less than 16 KiB). The callee may change them.
+	 */
 	void (*bytes)(void *data, uint8_t *bytes, size_t len, int64_t now_ms);
 	/*
 	 * What is to be sent next, in at most count pieces that stay valid until the next call of the part; returns how many.
 	 * 0: nothing waits.
 	 */
 	size_t (*fetch)(void *data, struct iovec *pieces, size_t count);
-	/* So many bytes of that have left (in TLS: were taken over). */
+	/* So many bytes of that have left (in TLS: were taken over). Once for each write. */
 	void (*sent)(void *data, size_t bytes, int64_t now_ms);
 	/* The connection is gone; c is invalid after the call. */
 	void (*closed)(void *data, enum tcp_end why, int64_t now_ms);
@@ -61,13 +64,17 @@ struct tcp_listen {
 	bool                      is_tls;
 	int                       sndbuf_bytes; /* SO_SNDBUF of each connection; 0: the system's */
 	int                       keepalive_idle_s, keepalive_interval_s, keepalive_probes; /* idle 0: none */
-	int64_t                   stall_ms;                                                 /* 0: never */
+	/* Something waits, here or in the kernel, and the peer acknowledged none of it for so long, or a quarter more; 0: never. */
+	int64_t stall_ms;
 };
 
 enum err tcp_new(struct tcp **out, struct loop *l, const struct conf *conf);
-void     tcp_free(struct tcp *t); /* after loop_run returned */
+void     tcp_free(struct tcp *t); /* after loop_run returned; resets, and reports to their parts, those that are left */
 
-/* Accepts from fd (a listening socket), which it owns from here on, also on failure. *on is copied. */
+/*
+ * Accepts from fd (a listening socket), which it owns from here on, also on failure. *on is copied. ERR_MALFORMED: TLS
+ * without a certificate.
+ */
 enum err tcp_listen(struct tcp *t, int fd, const struct tcp_listen *on);
 
 /* For TLS listeners: before tcp_listen, and again after a reload. New handshakes get it. NULL does nothing. */
@@ -84,8 +91,11 @@ bool               tcp_conn_is_exempt(const struct tcp_conn *c); /* loopback, ou
 /* There is something to fetch. Costs nothing when said often. */
 void tcp_wake(struct tcp_conn *c);
 
-/* Sends what waits (fetch goes on), then FIN; what the peer still sends is read and dropped for a moment, so that our last
- * bytes are not destroyed by a reset. bytes is not called any more. */
+/*
+ * Sends what waits (fetch goes on, for at most limits.ws_close_ms), then FIN; what the peer still sends is read and dropped
+ * for a moment (2 s, 256 KiB), so that our last bytes are not destroyed by a reset. bytes is not called any more. At most 256
+ * are on their way out in this manner; with one more, the first of them is reset.
+ */
 void tcp_close(struct tcp_conn *c);
 
 /* The end at once, by a reset; what the kernel still holds is gone. */

@@ -20,6 +20,7 @@
 #include "conf/conf.h"
 #include "net/addr.h"
 #include "net/loop.h"
+#include "net/tls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,15 +65,8 @@ enum err ws_listen(struct ws *ws, int fd, bool tls);
  */
 void ws_route(struct ws *ws, const char *path, const struct ws_handler *h);
 
-/*
- * The certificate and key of the settings, read again: load them on any thread but the loop's, since that is file work,
- * then use them on the loop; new connections get them, those there are notice nothing. ERR_MALFORMED with a line in
- * report, ERR_NOMEM; *out is NULL without tls.cert. Using NULL does nothing.
- */
-struct ws_cert;
-enum err ws_cert_load(struct ws_cert **out, const struct conf *conf, FILE *report);
-void     ws_cert_use(struct ws *ws, const struct ws_cert *cert);
-void     ws_cert_free(struct ws_cert *cert);
+/* New connections get this certificate, those there are notice nothing. NULL does nothing, and so it is without TLS. */
+void ws_cert_use(struct ws *ws, const struct tls_cert *cert);
 
 /* No new connections; every one gets a close; done is called when all are gone or 5 s (limits.ws_close_ms) are over. */
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);

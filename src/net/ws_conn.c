@@ -103,7 +103,7 @@ struct ws_conn *ws_conn_new(struct ws *ws, int fd, const struct addr *peer, int6
 	c->fd          = fd;
 	c->ws          = ws;
 	c->wire        = &ws_wire_plain;
-	c->id          = ++ws->last_id;
+	c->id          = accept_next_id();
 	c->peer        = *peer;
 	c->client      = *peer;
 	c->sent_ms     = now_ms;
@@ -153,7 +153,7 @@ static void read_some(struct ws_conn *c, int64_t now_ms)
 	do {
 		ssize_t n = c->wire->read(c, ws->turn, ws->turn_cap);
 
-		if (n == WS_WIRE_AGAIN)
+		if (n == WIRE_AGAIN)
 			return;
 		if (n <= 0) {
 			ws_conn_end(c, M_WS_CLOSED_PEER, false);

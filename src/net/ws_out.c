@@ -201,11 +201,11 @@ static bool write_queue(struct ws_conn *c, int64_t now_ms)
 	if (ws_queue_bytes(&c->queue) < before)
 		c->sent_ms = now_ms;
 	ws_conn_count(c);
-	if (n == WS_WIRE_BROKEN)
+	if (n == WIRE_BROKEN)
 		ws_conn_end(c, M_WS_CLOSED_PEER, false);
 	if (c->phase == WS_GONE)
 		return false;
-	c->is_stuck = n == WS_WIRE_AGAIN;
+	c->is_stuck = n == WIRE_AGAIN;
 	ws_conn_watch_wire(c);
 	if (c->phase == WS_GONE)
 		return false;

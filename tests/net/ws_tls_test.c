@@ -296,17 +296,17 @@ static void use_cert(struct ws_fixture *fixture, void *arg)
 
 Test(ws_tls, new_connections_get_a_new_certificate_and_old_ones_go_on)
 {
-	struct ws_cert *fresh;
-	char            name[32];
+	struct tls_cert *fresh;
+	char             name[32];
 
 	ws_fixture_start(&f);
 	struct tls_client old = open_upgraded(0);
 	cr_expect_str_eq(tls_client_server_name(&old, name, sizeof(name)), "first");
 
 	tls_make_cert(cert, key, "second");
-	cr_assert_eq(ws_cert_load(&fresh, &f.conf, stderr), ERR_OK);
+	cr_assert_eq(tls_cert_load(&fresh, &f.conf, stderr), ERR_OK);
 	ws_fixture_do(&f, use_cert, fresh);
-	ws_cert_free(fresh);
+	tls_cert_free(fresh);
 
 	struct tls_client new = open_upgraded(0);
 	cr_expect_str_eq(tls_client_server_name(&new, name, sizeof(name)), "second");
@@ -321,13 +321,13 @@ Test(ws_tls, new_connections_get_a_new_certificate_and_old_ones_go_on)
 /* What loading the certificate reports; ERR_MALFORMED is asserted. */
 static const char *load_fails(void)
 {
-	static char     report[512];
-	struct ws_cert *none;
-	FILE           *out = fmemopen(report, sizeof(report), "w");
+	static char      report[512];
+	struct tls_cert *none;
+	FILE            *out = fmemopen(report, sizeof(report), "w");
 
 	memset(report, 0, sizeof(report));
 	cr_assert_not_null(out);
-	cr_assert_eq(ws_cert_load(&none, &f.conf, out), ERR_MALFORMED);
+	cr_assert_eq(tls_cert_load(&none, &f.conf, out), ERR_MALFORMED);
 	cr_assert_null(none);
 	fclose(out);
 	return report;
