@@ -160,6 +160,22 @@ size_t text_char(uint32_t *code, const void *data, size_t len)
 	return more + 1;
 }
 
+bool text_is_utf8(const void *data, size_t len)
+{
+	const uint8_t *at = data;
+
+	while (len > 0) {
+		uint32_t code;
+		size_t   n = text_char(&code, at, len);
+
+		if (n == 0)
+			return false;
+		at += n;
+		len -= n;
+	}
+	return true;
+}
+
 void text_make_utf8(char *text)
 {
 	uint8_t *at = (uint8_t *)text;

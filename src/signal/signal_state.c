@@ -345,9 +345,9 @@ struct signal_step signal_on_line(struct signal_state *s, struct signal_conn *c,
 	return (struct signal_step){ .what = SIGNAL_WAIT };
 }
 
-struct signal_step signal_on_too_long(struct signal_state *s, struct signal_conn *c)
+struct signal_step signal_on_bad_line(struct signal_state *s, struct signal_conn *c, enum signal_why why)
 {
 	if (c->phase == SIGNAL_CLOSED)
 		return (struct signal_step){ .what = SIGNAL_WAIT };
-	return step_close(s, c, SIGNAL_WHY_LONG);
+	return step_close(s, c, why);
 }

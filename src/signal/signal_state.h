@@ -47,6 +47,7 @@ enum signal_why {
 	SIGNAL_WHY_PROOF,       /* its signature is not good */
 	SIGNAL_WHY_LATE,        /* the deadline */
 	SIGNAL_WHY_LONG,        /* a line */
+	SIGNAL_WHY_BREAK,       /* a message with a line break in it */
 	SIGNAL_WHY_FULL_TOTAL,  /* registered ones */
 	SIGNAL_WHY_FULL_ADDRESS,
 	SIGNAL_WHY_REPLACED, /* a newer connection has the name */
@@ -124,10 +125,13 @@ enum signal_why signal_enter(struct signal_state *s, struct signal_conn *c, cons
 /* How long its next line may be, with LF. */
 size_t signal_line_max(const struct signal_conn *c);
 
-/* A line of it, without LF, of at most that length; or one that is longer. After CLOSED both are ignored. */
+/*
+ * A line of it, without LF, of at most that length. Or one that it cannot be told: longer, or with a break in it, or for want of
+ * memory. After CLOSED both are ignored.
+ */
 struct signal_step signal_on_line(struct signal_state *s, struct signal_conn *c, const uint8_t *line, size_t len,
                                   int64_t now_ms);
-struct signal_step signal_on_too_long(struct signal_state *s, struct signal_conn *c);
+struct signal_step signal_on_bad_line(struct signal_state *s, struct signal_conn *c, enum signal_why why);
 
 /* The nonce that it is sent; GREETED only. */
 void signal_challenged(struct signal_conn *c, const char nonce[SIGNAL_NONCE_CHARS]);

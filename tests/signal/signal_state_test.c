@@ -122,7 +122,7 @@ static void bring_to(struct signal_conn *c, int number, enum signal_phase phase)
 	if (phase > SIGNAL_PROVING)
 		cr_assert_eq(signal_proved(&s, c, true, 0).what, SIGNAL_REGISTERED);
 	if (phase > SIGNAL_READY)
-		cr_assert_eq(signal_on_too_long(&s, c).what, SIGNAL_CLOSE);
+		cr_assert_eq(signal_on_bad_line(&s, c, SIGNAL_WHY_LONG).what, SIGNAL_CLOSE);
 	cr_assert_eq(c->phase, phase);
 }
 
@@ -296,7 +296,7 @@ static struct signal_step happens(enum event e, struct signal_conn *c)
 	case EMPTY_LINE:
 		return line(c, "");
 	case TOO_LONG:
-		return signal_on_too_long(&s, c);
+		return signal_on_bad_line(&s, c, SIGNAL_WHY_LONG);
 	case CHALLENGED:
 		signal_challenged(c, HEX64);
 		return step;
@@ -561,7 +561,7 @@ Test(signal_state, who_has_left_is_nobody)
 	struct signal_conn *a = registered(1), *b = registered(2);
 
 	cr_expect_eq(relay(a, 2, "0a").dest, b);
-	cr_expect_eq(signal_on_too_long(&s, b).why, SIGNAL_WHY_LONG);
+	cr_expect_eq(signal_on_bad_line(&s, b, SIGNAL_WHY_LONG).why, SIGNAL_WHY_LONG);
 	cr_expect_eq(relay(a, 2, "0a").why, SIGNAL_DROP_NOBODY, "from the moment it is refused");
 	signal_leave(&s, b, 0);
 	cr_expect_eq(relay(a, 2, "0a").why, SIGNAL_DROP_NOBODY);
