@@ -14,6 +14,7 @@
 struct reload {
 	struct loop            *loop;
 	struct ws              *ws;
+	struct lobby_master    *lobby; /* NULL: there is none */
 	struct conf            *running;
 	const struct conf_args *args;
 	bool                    under_way; /* from begin to take; loop thread only */
@@ -52,6 +53,8 @@ static void apply(struct reload *r)
 		return;
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->ws, r->cert);
+	if (r->lobby)
+		lobby_reload(r->lobby, r->running);
 	fclose(out);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
@@ -102,7 +105,8 @@ static void *read_conf(void *arg)
 	return NULL;
 }
 
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args)
+struct reload *reload_new(struct loop *loop, struct ws *ws, struct lobby_master *lobby, struct conf *running,
+                          const struct conf_args *args)
 {
 	struct reload *r = calloc(1, sizeof(*r));
 
@@ -110,6 +114,7 @@ struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running
 		return NULL;
 	r->loop     = loop;
 	r->ws       = ws;
+	r->lobby    = lobby;
 	r->running  = running;
 	r->args     = args;
 	r->post.run = take;

@@ -6,13 +6,15 @@
 #define SERVER_RELOAD_H
 
 #include "conf/conf.h"
+#include "lobby/lobby_serve.h"
 #include "net/loop.h"
 #include "net/ws.h"
 
 struct reload;
 
-/* All must outlive it. NULL when out of memory. */
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args);
+/* All must outlive it; lobby may be NULL. NULL when out of memory. */
+struct reload *reload_new(struct loop *loop, struct ws *ws, struct lobby_master *lobby, struct conf *running,
+                          const struct conf_args *args);
 
 /* Waits for a reload that is under way. After the loop has returned. */
 void reload_free(struct reload *r);

@@ -93,8 +93,8 @@ static void log_opened(const struct newborn *n)
 	lobby_log_id(id, n->who.id);
 	lobby_log_text(name, n->announce.name);
 	addr_text_log(client, http_client(n->q->rq));
-	log_info("lobby", 0, "opens", "lobby=%s name=\"%s\" game=%s build=%d conn=%s address=%s proved=%s live=%lld", id,
-	         name, n->announce.game, n->announce.proto, n->announce.is_direct ? "direct" : "p2p", client,
+	log_info("lobby", 0, "opens", "lobby=%s name=\"%s\" game=%s build=%d conn=%s address=%s proved=%s live=%lld",
+	         id, name, n->announce.game, n->announce.proto, n->announce.is_direct ? "direct" : "p2p", client,
 	         n->who.is_proved ? "yes" : "no", (long long)lobby_count(n->q->m));
 }
 
@@ -128,7 +128,7 @@ static void bury(struct lobby_master *m, struct lobby *l)
 
 static enum err refuse(const struct newborn *n, enum lobby_refusal why)
 {
-	char text[160];
+	char text[LOBBY_REFUSAL_BYTES];
 
 	lobby_refusal_text(text, why, n->announce.game);
 	log_refused(n, text);

@@ -76,7 +76,8 @@ struct lobby_master {
 	const struct conf *conf;
 	uint16_t           signal_port;
 
-	pthread_mutex_t     lock; /* of the two below; held for as long as it takes to look something up, never while waiting */
+	pthread_mutex_t
+		lock; /* of the two below; held for as long as it takes to look something up, never while waiting */
 	struct lobby_state  state;
 	struct lobby_guard *guard;
 

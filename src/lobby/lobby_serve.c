@@ -47,12 +47,9 @@ static const struct words {
 	int         status;
 	const char *text;
 } all_words[] = {
-	{ ERR_NOT_FOUND, 404, "not found" },
-	{ ERR_METHOD, 404, "not found" },
-	{ ERR_TOO_BIG, 413, "body too large" },
-	{ ERR_HEAD_TOO_BIG, 413, "headers too large" },
-	{ ERR_MALFORMED, 400, "bad request line" },
-	{ ERR_LIMIT, 429, "rate" },
+	{ ERR_NOT_FOUND, 404, "not found" },        { ERR_METHOD, 404, "not found" },
+	{ ERR_TOO_BIG, 413, "body too large" },     { ERR_HEAD_TOO_BIG, 413, "headers too large" },
+	{ ERR_MALFORMED, 400, "bad request line" }, { ERR_LIMIT, 429, "rate" },
 };
 
 enum err lobby_errors(struct http_answer *a, struct http_request *rq, enum err e)
@@ -123,9 +120,9 @@ static bool take_rate(struct lobby_ask *q, enum lobby_class class)
 /* --- Routes --- */
 
 static const struct post {
-	const char      *path;
+	const char *path;
 	enum lobby_class class;
-	lobby_handler    handle;
+	lobby_handler handle;
 } posts[] = {
 	{ "/v1/host", LOBBY_CREATE, lobby_on_host },
 	{ "/v1/challenge", LOBBY_CREATE, lobby_on_challenge },
