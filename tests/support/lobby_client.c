@@ -16,23 +16,35 @@
 
 #define HEAD_BYTES_MAX 8192
 
+const char *master_json(const char *text)
+{
+	static char   texts[8][HEAD_BYTES_MAX];
+	static size_t turn;
+	char         *out = texts[turn++ % COUNT_OF(texts)];
+
+	snprintf(out, sizeof(texts[0]), "%s", text);
+	for (char *c = out; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	return out;
+}
+
 /* --- Requests --- */
 
-struct http_result lobby_post_with(const struct server *s, const char *fields, const char *path, const char *body)
+struct http_result master_post_with(const struct server *s, const char *fields, const char *path, const char *body)
 {
 	return rest_ask(s, NULL, "POST", path, fields, body, strlen(body));
 }
 
-struct http_result lobby_post(const struct server *s, const char *from, const char *path, const char *body)
+struct http_result master_post(const struct server *s, const char *from, const char *path, const char *body)
 {
 	char fields[128] = "";
 
 	if (from)
 		snprintf(fields, sizeof(fields), "X-Forwarded-For: %s\r\n", from);
-	return lobby_post_with(s, fields, path, body);
+	return master_post_with(s, fields, path, body);
 }
 
-struct http_result lobby_get(const struct server *s, const char *path, const char *fields)
+struct http_result master_get(const struct server *s, const char *path, const char *fields)
 {
 	return rest_ask(s, NULL, "GET", path, fields, NULL, 0);
 }
@@ -52,14 +64,14 @@ static int dial_from(int port, const char *bind_to)
 	return fd;
 }
 
-struct http_result lobby_raw(const struct server *s, const char *bind_to, const void *bytes, size_t len)
+struct http_result master_raw(const struct server *s, const char *bind_to, const void *bytes, size_t len)
 {
 	return http_exchange_on(dial_from(s->http_port, bind_to), bytes, len, LOBBY_PATIENCE_MS);
 }
 
 /* --- Hosts --- */
 
-const char *lobby_announce_body(const char *members)
+const char *master_announce_body(const char *members)
 {
 	static char body[HEAD_BYTES_MAX];
 
@@ -68,11 +80,11 @@ const char *lobby_announce_body(const char *members)
 	return body;
 }
 
-int lobby_try_open(struct lobby_host *h, const struct server *s, const char *from, const char *members)
+int master_try_open(struct master_host *h, const struct server *s, const char *from, const char *members)
 {
-	AUTO(rest_freep) struct http_result r = lobby_post(s, from, "/v1/host", lobby_announce_body(members));
+	AUTO(rest_freep) struct http_result r = master_post(s, from, "/v1/host", master_announce_body(members));
 
-	*h = (struct lobby_host){ 0 };
+	*h = (struct master_host){ 0 };
 	snprintf(h->from, sizeof(h->from), "%s", from ? from : "");
 	if (r.status != 200)
 		return r.status;
@@ -83,25 +95,25 @@ int lobby_try_open(struct lobby_host *h, const struct server *s, const char *fro
 	return 200;
 }
 
-void lobby_open(struct lobby_host *h, const struct server *s, const char *from, const char *members)
+void master_open(struct master_host *h, const struct server *s, const char *from, const char *members)
 {
-	int status = lobby_try_open(h, s, from, members);
+	int status = master_try_open(h, s, from, members);
 
 	cr_assert_eq(status, 200, "an announce from %s is answered %d", from ? from : "here", status);
 }
 
-static const char *from_of(const struct lobby_host *h)
+static const char *from_of(const struct master_host *h)
 {
 	return *h->from ? h->from : NULL;
 }
 
-struct http_result lobby_beat_asked(const struct lobby_host *h, const struct server *s, const char *members)
+struct http_result master_beat_asked(const struct master_host *h, const struct server *s, const char *members)
 {
 	char body[HEAD_BYTES_MAX];
 
 	snprintf(body, sizeof(body), "{\"sessionId\":\"%s\",\"token\":\"%s\"%s%s}", h->session, h->token,
 	         *members ? "," : "", members);
-	return lobby_post(s, from_of(h), "/v1/heartbeat", body);
+	return master_post(s, from_of(h), "/v1/heartbeat", body);
 }
 
 static int status_of(struct http_result r)
@@ -112,53 +124,53 @@ static int status_of(struct http_result r)
 	return status;
 }
 
-int lobby_beat(const struct lobby_host *h, const struct server *s, const char *members)
+int master_beat(const struct master_host *h, const struct server *s, const char *members)
 {
-	return status_of(lobby_beat_asked(h, s, members));
+	return status_of(master_beat_asked(h, s, members));
 }
 
-int lobby_leave(const struct lobby_host *h, const struct server *s)
+int master_leave(const struct master_host *h, const struct server *s)
 {
 	char body[256];
 
 	snprintf(body, sizeof(body), "{\"sessionId\":\"%s\",\"token\":\"%s\"}", h->session, h->token);
-	return status_of(lobby_post(s, from_of(h), "/v1/leave", body));
+	return status_of(master_post(s, from_of(h), "/v1/leave", body));
 }
 
-int lobby_show(const struct lobby_host *h, const struct server *s, const char *listed)
+int master_show(const struct master_host *h, const struct server *s, const char *listed)
 {
 	char body[256];
 
 	snprintf(body, sizeof(body), "{\"lobbyId\":\"%s\",\"token\":\"%s\",\"listed\":%s}", h->id, h->token, listed);
-	return status_of(lobby_post(s, from_of(h), "/v1/visibility", body));
+	return status_of(master_post(s, from_of(h), "/v1/visibility", body));
 }
 
-struct http_result lobby_join(const struct server *s, const char *from, const char *id)
+struct http_result master_join(const struct server *s, const char *from, const char *id)
 {
 	char body[256];
 
 	snprintf(body, sizeof(body), "{\"lobbyId\":\"%s\"}", id);
-	return lobby_post(s, from, "/v1/join", body);
+	return master_post(s, from, "/v1/join", body);
 }
 
-int lobby_join_status(const struct server *s, const char *from, const char *id)
+int master_join_status(const struct server *s, const char *from, const char *id)
 {
-	return status_of(lobby_join(s, from, id));
+	return status_of(master_join(s, from, id));
 }
 
 /* --- The list --- */
 
-struct http_result lobby_list(const struct server *s)
+struct http_result master_list(const struct server *s)
 {
-	struct http_result r = lobby_get(s, "/v1/lobbies", "");
+	struct http_result r = master_get(s, "/v1/lobbies", "");
 
 	cr_assert_eq(r.status, 200, "the list is answered %d %s", r.status, r.body);
 	return r;
 }
 
-size_t lobby_listed(const struct server *s)
+size_t master_listed(const struct server *s)
 {
-	AUTO(rest_freep) struct http_result r = lobby_list(s);
+	AUTO(rest_freep) struct http_result r = master_list(s);
 
 	return rest_count(&r, "lobbies");
 }
@@ -180,14 +192,14 @@ static int find_row(const struct http_result *list, const char *id)
 	return found;
 }
 
-bool lobby_is_listed(const struct server *s, const char *id)
+bool master_is_listed(const struct server *s, const char *id)
 {
-	AUTO(rest_freep) struct http_result r = lobby_list(s);
+	AUTO(rest_freep) struct http_result r = master_list(s);
 
 	return find_row(&r, id) >= 0;
 }
 
-const char *lobby_way(const struct http_result *list, const char *id, const char *member)
+const char *master_way(const struct http_result *list, const char *id, const char *member)
 {
 	static char way[100];
 	int         row = find_row(list, id);
@@ -197,7 +209,7 @@ const char *lobby_way(const struct http_result *list, const char *id, const char
 	return way;
 }
 
-int64_t lobby_health(const struct server *s)
+int64_t master_health(const struct server *s)
 {
 	AUTO(rest_freep) struct http_result r = http_get(s->http_port, "/healthz");
 
@@ -206,7 +218,7 @@ int64_t lobby_health(const struct server *s)
 
 /* --- Errors --- */
 
-void lobby_expect_error_at(const char *file, int line, const struct http_result *r, int status, const char *text)
+void master_expect_error_at(const char *file, int line, const struct http_result *r, int status, const char *text)
 {
 	char said[256] = "", field[64];
 
