@@ -97,9 +97,17 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
 		enter(s, mhd, context);
 	} else if (rq) {
 		http_table_leave(&s->table, &rq->slot);
+		free(rq->query);
 		free(rq);
 		*context = NULL;
 	}
+}
+
+/* The library takes it apart where it lies. Without memory there is none, as if it had not been sent. */
+static void keep_query(struct http_request *rq, const char *mark)
+{
+	free(rq->query);
+	rq->query = mark ? strdup(mark + 1) : NULL;
 }
 
 static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mhd)
@@ -111,6 +119,7 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 		rq->began_ms   = clock_mono_ms();
 		rq->target     = uri;
 		rq->line_bytes = strlen(uri); /* here it has its query still */
+		keep_query(rq, strchr(uri, '?'));
 		http_table_hear(&s->table, &rq->slot);
 	}
 	return NULL;

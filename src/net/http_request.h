@@ -61,6 +61,7 @@ struct http_request {
 	int64_t                  began_ms;
 	const char              *target;       /* the path in the first line, where the library has it */
 	size_t                   line_bytes;   /* of that, with its query */
+	char                    *query;        /* a copy of that; NULL: none */
 	const struct http_route *route;        /* of this path, maybe of another method; NULL: there is none */
 	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
