@@ -6,13 +6,15 @@
 #define SERVER_RELOAD_H
 
 #include "conf/conf.h"
+#include "net/http.h"
 #include "net/loop.h"
 #include "net/ws.h"
 
 struct reload;
 
-/* All must outlive it. NULL when out of memory. */
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args);
+/* All must outlive it; *http may be started later, or not at all. NULL when out of memory. */
+struct reload *reload_new(struct loop *loop, struct ws *ws, struct http_server *const *http, struct conf *running,
+                          const struct conf_args *args);
 
 /* Waits for a reload that is under way. After the loop has returned. */
 void reload_free(struct reload *r);
