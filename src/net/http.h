@@ -120,8 +120,8 @@ bool http_takes_gzip(const struct http_request *rq);
  */
 struct http_text {
 	size_t max;
-	size_t (*max_of)(void *part); /* says it instead, when not NULL */
 	enum err (*handle)(struct http_answer *a, struct http_request *rq, char *body, size_t len, void *part);
+	size_t (*max_of)(void *part); /* says how much instead of max, when not NULL */
 };
 
 /*
