@@ -57,10 +57,11 @@ struct server {
 	struct http_part     front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t               front_count;
 	struct http_part     operators; /* what the cloud answers to operators */
+	struct http_cert    *http_cert; /* NULL: no TLS */
 	struct http_server  *http;
 	struct admin        *admin;
 	struct reload       *reload;
-	struct listeners     tunnel_plain, tunnel_tls, http_plain;
+	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls;
 	int                  admin_fd;
 	bool                 stopping;
 };
@@ -108,7 +109,8 @@ static bool bind_listeners(struct server *s)
 	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
 	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && !bind_all(&s->http_plain, "http.listen", &c->http_listen))
+	if (c->http_enable && (!bind_all(&s->http_plain, "http.listen", &c->http_listen) ||
+	                       (s->http_cert && !bind_all(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
@@ -167,7 +169,7 @@ static bool build(struct server *s)
 	if (!build_cloud(s) || !build_lobby(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
-	return bind_listeners(s);
+	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
 }
 
 static bool listen_ws(struct server *s, struct listeners *l, bool tls)
@@ -183,6 +185,13 @@ static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 	return true;
 }
 
+static void hand_over(struct http_listen *on, size_t *count, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++)
+		on[(*count)++] = (struct http_listen){ .fd = l->fds[i], .is_tls = is_tls };
+	l->count = 0;
+}
+
 static bool start_http(struct server *s)
 {
 	struct http_config cfg = { .name            = "http",
@@ -196,15 +205,12 @@ static bool start_http(struct server *s)
 		                   .connections_max = s->conf->limits.http_connections,
 		                   .per_address_max = s->conf->limits.http_per_address };
 
-	struct http_listen on[LISTENERS_MAX];
-	size_t             count = s->http_plain.count;
+	struct http_listen on[2 * LISTENERS_MAX];
+	size_t             count = 0;
 
-	if (count == 0)
-		return true;
-	for (size_t i = 0; i < count; i++)
-		on[i] = (struct http_listen){ .fd = s->http_plain.fds[i] };
-	s->http_plain.count = 0;
-	return http_start(&s->http, &cfg, s->conf, on, count, NULL) == ERR_OK;
+	hand_over(on, &count, &s->http_plain, false);
+	hand_over(on, &count, &s->http_tls, true);
+	return count == 0 || http_start(&s->http, &cfg, s->conf, on, count, s->http_cert) == ERR_OK;
 }
 
 static bool start_admin(struct server *s)
@@ -230,6 +236,7 @@ static bool start(struct server *s)
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
+	announce("http-tls", &s->http_tls);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) && start_http(s) &&
@@ -287,7 +294,9 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	s->reload = reload_new(s->loop, s->ws, s->lobby, s->conf, args);
+	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby };
+
+	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -361,6 +370,8 @@ static void take_down(struct server *s)
 	close_all(&s->tunnel_plain);
 	close_all(&s->tunnel_tls);
 	close_all(&s->http_plain);
+	close_all(&s->http_tls);
+	http_cert_free(s->http_cert);
 	if (s->admin_fd > 0)
 		close(s->admin_fd);
 }

@@ -13,6 +13,7 @@
 #include "net/addr.h"
 #include "net/http.h"
 #include "net/http_table.h"
+#include "net/http_tls.h"
 #include "net/http_transfer.h"
 
 #include <microhttpd.h>
@@ -30,6 +31,7 @@ struct http_server {
 	struct addr_nets      trusted;
 	struct http_table     table;
 	struct http_transfers transfers;
+	struct http_tls       tls;
 	struct http_listener *listeners;
 	size_t                listener_count;
 };
@@ -56,6 +58,7 @@ struct http_request {
 	struct http_server      *server;
 	struct MHD_Connection   *mhd;
 	struct http_slot         slot;
+	struct http_session      session;
 	const char              *method, *path;
 	struct addr              client;
 	int64_t                  began_ms;
