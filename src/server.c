@@ -1,7 +1,8 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, lobbies, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, WebSocket and TCP listeners, HTTP front, admin
+ *	socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -19,11 +20,14 @@
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/loop.h"
+#include "net/tcp.h"
+#include "net/tls.h"
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_cloud.h"
 #include "server_reload.h"
+#include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
 
@@ -36,7 +40,7 @@
 #define LISTENERS_MAX   16
 #define FRONT_PARTS_MAX 4
 #define SIGNAL_PORT \
-	10000 /* where players look for the signaling relay of this server, unless signal.url says otherwise */
+	10000 /* where players look for signaling when there is none here, unless signal.url says otherwise */
 
 /* Bound sockets that nobody owns yet. */
 struct listeners {
@@ -53,17 +57,22 @@ struct server {
 	struct ws           *ws;
 	struct cloud        *cloud; /* NULL: not wanted */
 	struct lobby_master *lobby; /* the same */
-	struct health        health;
-	struct http_part     front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
-	size_t               front_count;
-	struct http_part     operators; /* what the cloud answers to operators */
-	struct http_cert    *http_cert; /* NULL: no TLS */
-	struct http_server  *http;
-	struct admin        *admin;
-	struct reload       *reload;
-	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls;
-	int                  admin_fd;
-	bool                 stopping;
+	struct tcp          *tcp;   /* NULL: no signaling */
+	struct signal_relay *signal;
+	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
+	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
+	struct health     health;
+	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
+	size_t            front_count;
+	struct http_part  operators; /* what the cloud answers to operators */
+	struct http_cert *http_cert; /* NULL: no TLS */
+	struct http_server *http;
+	struct admin       *admin;
+	struct reload      *reload;
+	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
+	int                 admin_fd;
+	int                 to_close; /* listeners' libraries that still have connections, once stopping */
+	bool                stopping;
 };
 
 static bool bind_all(struct listeners *out, const char *setting, const struct conf_list *words)
@@ -135,11 +144,34 @@ static bool build_cloud(struct server *s)
 	return true;
 }
 
+/* Its ports are bound here, since the lobbies tell players of them. */
+static bool build_signal(struct server *s)
+{
+	const struct conf *c = s->conf;
+
+	if (!c->signal_enable)
+		return true;
+	if (!*c->signal_token && store_secret_text(s->signal_token, s->store, "signal_token", stderr) != ERR_OK)
+		return false;
+	if (tls_cert_load(&s->tls_cert, c, stderr) != ERR_OK)
+		return false;
+	if (tcp_new(&s->tcp, s->loop, c) != ERR_OK || signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
+		fputs("coopd: there is no memory for the signaling relay.\n", stderr);
+		return false;
+	}
+	tcp_cert_use(s->tcp, s->tls_cert);
+	ws_route(s->ws, "/signal", signal_handler(s->signal));
+	return bind_all(&s->signal_plain, "signal.listen", &c->signal_listen) &&
+	       (!s->tls_cert || bind_all(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
+}
+
 static bool build_lobby(struct server *s)
 {
+	uint16_t signal_port = s->signal_plain.count > 0 ? s->signal_plain.bound[0].port : SIGNAL_PORT;
+
 	if (!s->conf->lobby_enable)
 		return true;
-	if (lobby_master_new(&s->lobby, s->loop, s->store, s->conf, SIGNAL_PORT, stderr) != ERR_OK)
+	if (lobby_master_new(&s->lobby, s->loop, s->store, s->conf, signal_port, stderr) != ERR_OK)
 		return false;
 	add_front(s, lobby_routes, s->lobby);
 	s->health.lobbies_arg = s->lobby;
@@ -166,7 +198,7 @@ static bool build(struct server *s)
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
 	health_init(&s->health, s->store);
-	if (!build_cloud(s) || !build_lobby(s))
+	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
@@ -179,6 +211,19 @@ static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 
 		l->fds[i] = -1; /* ws owns it now */
 		if (ws_listen(s->ws, fd, tls) != ERR_OK)
+			return false;
+	}
+	l->count = 0;
+	return true;
+}
+
+static bool listen_signal(struct server *s, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		int fd = l->fds[i];
+
+		l->fds[i] = -1; /* tcp owns it now */
+		if (tcp_listen(s->tcp, fd, signal_listen(s->signal, is_tls)) != ERR_OK)
 			return false;
 	}
 	l->count = 0;
@@ -237,9 +282,12 @@ static bool start(struct server *s)
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
 	announce("http-tls", &s->http_tls);
+	announce("signal", &s->signal_plain);
+	announce("signal-tls", &s->signal_tls);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
-	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) && start_http(s) &&
+	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
+	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) && start_http(s) &&
 	       start_admin(s);
 }
 
@@ -249,7 +297,8 @@ static void on_all_closed(void *arg)
 {
 	struct server *s = arg;
 
-	loop_stop(s->loop);
+	if (--s->to_close == 0)
+		loop_stop(s->loop);
 }
 
 static void on_stop(void *arg)
@@ -268,7 +317,12 @@ static void on_stop(void *arg)
 		cloud_stop(s->cloud);
 	if (s->lobby)
 		lobby_master_stop(s->lobby);
+	s->to_close = s->tcp ? 2 : 1;
 	ws_stop(s->ws, on_all_closed, s);
+	if (s->signal)
+		signal_stop(s->signal);
+	if (s->tcp)
+		tcp_stop(s->tcp, on_all_closed, s);
 }
 
 static void on_reload(void *arg)
@@ -294,7 +348,12 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby };
+	struct reload_parts parts = { .ws           = s->ws,
+		                      .tcp          = s->tcp,
+		                      .http         = &s->http,
+		                      .lobby        = s->lobby,
+		                      .signal       = s->signal,
+		                      .signal_token = s->signal_token };
 
 	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
@@ -357,12 +416,15 @@ static void take_down(struct server *s)
 		store_stop(s->store);
 	if (s->loop)
 		loop_drain(s->loop);
+	if (s->tcp)
+		tcp_free(s->tcp);
 	if (s->ws)
 		ws_free(s->ws);
 	if (s->cloud)
 		cloud_free(s->cloud);
 	if (s->lobby)
 		lobby_master_free(s->lobby);
+	signal_free(s->signal);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)
@@ -371,7 +433,11 @@ static void take_down(struct server *s)
 	close_all(&s->tunnel_tls);
 	close_all(&s->http_plain);
 	close_all(&s->http_tls);
+	close_all(&s->signal_plain);
+	close_all(&s->signal_tls);
 	http_cert_free(s->http_cert);
+	tls_cert_free(s->tls_cert);
+	wipe_secret(s->signal_token, sizeof(s->signal_token));
 	if (s->admin_fd > 0)
 		close(s->admin_fd);
 }

@@ -54,10 +54,14 @@ static void apply(struct reload *r)
 		return;
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->parts.ws, r->cert);
+	if (r->parts.tcp)
+		tcp_cert_use(r->parts.tcp, r->cert);
 	if (*r->parts.http)
 		http_cert_use(*r->parts.http, r->http_cert);
 	if (r->parts.lobby)
 		lobby_reload(r->parts.lobby, r->running);
+	if (r->parts.signal)
+		signal_reload(r->parts.signal, r->running, r->parts.signal_token);
 	fclose(out);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);

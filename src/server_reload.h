@@ -9,15 +9,20 @@
 #include "lobby/lobby_serve.h"
 #include "net/http.h"
 #include "net/loop.h"
+#include "net/tcp.h"
 #include "net/ws.h"
+#include "signal/signal_serve.h"
 
 struct reload;
 
 /* Those that something of it concerns. All must outlive the reload. */
 struct reload_parts {
 	struct ws                 *ws;
-	struct http_server *const *http;  /* *http may be started later, or not at all */
-	struct lobby_master       *lobby; /* NULL: there is none */
+	struct tcp                *tcp;          /* NULL: there is none */
+	struct http_server *const *http;         /* *http may be started later, or not at all */
+	struct lobby_master       *lobby;        /* NULL: there is none */
+	struct signal_relay       *signal;       /* the same */
+	const char                *signal_token; /* of data/secrets */
 };
 
 /* All must outlive it, but parts, which is copied. NULL when out of memory. */

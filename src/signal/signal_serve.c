@@ -56,7 +56,10 @@ static void set_token(struct signal_token *t, const char *text)
 
 void signal_reload(struct signal_relay *r, const struct conf *conf, const char *token)
 {
-	set_token(&r->tokens[0], *conf->signal_token ? conf->signal_token : token);
+	const char *shared = *conf->signal_token ? conf->signal_token : token;
+
+	if (*shared) /* an operator who has just emptied the setting has not given out another one */
+		set_token(&r->tokens[0], shared);
 	set_token(&r->tokens[1], conf->signal_token_previous);
 }
 

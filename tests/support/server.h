@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #define SERVER_PATH_BYTES 80
-#define SERVER_SETS_MAX   28
+#define SERVER_SETS_MAX   32
 #define SERVER_SET_BYTES  160
 #define SERVER_READY_MS   20000 /* a sanitizer build on a busy machine takes its time */
 #define SERVER_STOP_MS    10000
@@ -41,8 +41,9 @@ struct server {
 	int                  status; /* how it last ended: its status, or 256 + a signal */
 	int                  tunnel_port;
 	int                  http_port;
-	int                  https_port;              /* 0 without tls.cert */
-	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
+	int                  https_port;                   /* 0 without tls.cert */
+	int                  signal_port, signal_tls_port; /* the same */
+	char                 root[SERVER_PATH_BYTES];      /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];
 	char                 log_path[SERVER_PATH_BYTES];
