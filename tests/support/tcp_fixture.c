@@ -13,14 +13,6 @@
 
 static char empty[] = "";
 
-struct tcp_echo {
-	struct tcp_fixture *fixture;
-	struct tcp_conn    *conn;
-	size_t              number;
-	uint8_t            *out; /* what waits */
-	size_t              len;
-};
-
 static void put(struct tcp_echo *e, const void *bytes, size_t len)
 {
 	if (len > 0) {
@@ -180,10 +172,16 @@ static void stop(void *arg)
 	tcp_stop(f->tcp, stopped, f->on.loop);
 }
 
+void tcp_fixture_begin_stop(struct tcp_fixture *f)
+{
+	if (f->on.runs && !f->stops)
+		loop_thread_do(&f->on, stop, f);
+	f->stops = true;
+}
+
 void tcp_fixture_stop(struct tcp_fixture *f)
 {
-	if (f->on.runs)
-		loop_thread_do(&f->on, stop, f);
+	tcp_fixture_begin_stop(f);
 	loop_thread_join(&f->on);
 	tcp_free(f->tcp);
 	f->tcp = NULL;
