@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
+/* Signs itself; key is freed. */
+static void write_cert(EVP_PKEY *key, const char *cert_path, const char *key_path, const char *name)
 {
-	EVP_PKEY  *key  = EVP_EC_gen("P-256");
 	X509      *cert = X509_new();
 	X509_NAME *who  = X509_get_subject_name(cert);
 	FILE      *f;
@@ -38,6 +38,16 @@ void tls_make_cert(const char *cert_path, const char *key_path, const char *name
 	EVP_PKEY_free(key);
 }
 
+void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
+{
+	write_cert(EVP_EC_gen("P-256"), cert_path, key_path, name);
+}
+
+void tls_make_rsa_cert(const char *cert_path, const char *key_path, const char *name)
+{
+	write_cert(EVP_RSA_gen(2048), cert_path, key_path, name);
+}
+
 /* Waits for what OpenSSL wants after this result; false at the deadline, or when the connection is over. */
 static bool wait_for_more(struct tls_client *c, int result, int64_t deadline_ms)
 {
@@ -50,11 +60,9 @@ static bool wait_for_more(struct tls_client *c, int result, int64_t deadline_ms)
 	return left > 0 && poll(&p, 1, (int)left) > 0;
 }
 
-bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn)
+/* Nothing is said yet. */
+static void begin(struct tls_client *c, int port, int rcvbuf_bytes)
 {
-	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
-	int     result;
-
 	*c = (struct tls_client){ .fd = dial_tcp(port, rcvbuf_bytes), .ctx = SSL_CTX_new(TLS_client_method()) };
 	cr_assert_geq(c->fd, 0);
 	cr_assert_not_null(c->ctx);
@@ -62,12 +70,34 @@ bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const cha
 	c->ssl = SSL_new(c->ctx);
 	cr_assert_not_null(c->ssl);
 	SSL_set_fd(c->ssl, c->fd);
-	if (alpn)
-		SSL_set_alpn_protos(c->ssl, (const unsigned char *)alpn, (unsigned)strlen(alpn));
+}
+
+static bool shake(struct tls_client *c)
+{
+	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
+	int     result;
+
 	while ((result = SSL_connect(c->ssl)) != 1)
 		if (!wait_for_more(c, result, deadline_ms))
 			return false;
 	return true;
+}
+
+bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn)
+{
+	begin(c, port, rcvbuf_bytes);
+	if (alpn)
+		SSL_set_alpn_protos(c->ssl, (const unsigned char *)alpn, (unsigned)strlen(alpn));
+	return shake(c);
+}
+
+bool tls_client_open_version(struct tls_client *c, int port, int version)
+{
+	begin(c, port, 0);
+	SSL_set_security_level(c->ssl, 0); /* or it would not even ask for an old one */
+	SSL_set_min_proto_version(c->ssl, version);
+	SSL_set_max_proto_version(c->ssl, version);
+	return shake(c);
 }
 
 void tls_client_close(struct tls_client *c)
