@@ -174,11 +174,6 @@ void tcp_conn_on_events(struct tcp_conn *c, uint32_t events, int64_t now_ms)
 {
 	if (c->phase == TCP_CONN_GONE)
 		return;
-	/* Nothing is read now that would tell, and it would be told of for ever. */
-	if ((events & (EPOLLERR | EPOLLHUP)) && !(c->watched & EPOLLIN)) {
-		tcp_conn_end(c, c->phase == TCP_CONN_SHAKING ? TCP_END_HANDSHAKE : TCP_END_PEER, false);
-		return;
-	}
 	if (c->phase == TCP_CONN_SHAKING) {
 		shake(c, now_ms);
 		return;

@@ -278,34 +278,12 @@ Test(tcp, a_connection_may_be_reset_while_its_bytes_are_read)
 	close(fd);
 }
 
-static void sleep_a_moment(void *arg)
-{
-	(void)arg;
-	real_sleep_ms(100);
-}
-
-static void *block_loop(void *arg)
-{
-	loop_thread_do(&f.on, sleep_a_moment, arg);
-	return NULL;
-}
-
-/* While the loop looks away: what is done meanwhile it sees in one turn. */
-static pthread_t look_away(void)
-{
-	pthread_t blocker;
-
-	cr_assert_eq(pthread_create(&blocker, NULL, block_loop, NULL), 0);
-	real_sleep_ms(30);
-	return blocker;
-}
-
 Test(tcp, one_may_reset_another_that_has_bytes_in_the_same_turn)
 {
 	tcp_fixture_start(&f);
 	int killer = dial(0), victim = dial(0);
 
-	pthread_t blocker = look_away();
+	pthread_t blocker = loop_thread_look_away(&f.on);
 	say(killer, "K\x01", 2);
 	say(victim, "help", 4);
 	pthread_join(blocker, NULL);
@@ -567,7 +545,7 @@ Test(tcp, one_turn_reads_a_helping_of_each)
 	tcp_fixture_start(&f);
 	int fd = dial(0);
 
-	pthread_t blocker = look_away();
+	pthread_t blocker = loop_thread_look_away(&f.on);
 	say(fd, bytes, 50000);
 	pthread_join(blocker, NULL);
 	tcp_fixture_await(&f.bytes, 50000);
@@ -575,6 +553,39 @@ Test(tcp, one_turn_reads_a_helping_of_each)
 	tcp_fixture_close(&f, 0);
 	cr_expect_eq(read_out(fd, &len), 0);
 	cr_expect_eq(len, 50000);
+	close(fd);
+}
+
+static size_t sent_before, sent_at_once;
+
+static void count_sent(struct loop_flush *flush)
+{
+	(void)flush;
+	if (f.sent - sent_before > sent_at_once)
+		sent_at_once = f.sent - sent_before;
+	sent_before = f.sent;
+}
+
+Test(tcp, one_turn_sends_a_helping_of_each)
+{
+	static struct loop_flush flush = { .run = count_sent };
+	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	static uint8_t           got[65536];
+
+	loop_add_flush(f.on.loop, &flush);
+	f.listen.sndbuf_bytes = BIG_BYTES;
+	f.piece_bytes         = 1024;
+	tcp_fixture_start(&f);
+	int fd = dial(BIG_BYTES);
+
+	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
+	for (size_t have = 0; have < BIG_BYTES;) {
+		ssize_t n = dial_read(fd, got, sizeof(got), real_now_ms() + DIAL_PATIENCE_MS);
+
+		cr_assert_gt(n, 0);
+		have += (size_t)n;
+	}
+	cr_expect_eq(sent_at_once, 65536, "what a turn reads is what it sends");
 	close(fd);
 }
 
@@ -596,7 +607,7 @@ Test(tcp, one_turn_accepts_a_helping)
 	loop_add_flush(f.on.loop, &flush);
 	f.conf.limits.ws_turn_accepts = 4;
 	tcp_fixture_start(&f);
-	pthread_t blocker = look_away();
+	pthread_t blocker = loop_thread_look_away(&f.on);
 	for (int i = 0; i < 20; i++)
 		fds[i] = dial_tcp(f.port, 0);
 	pthread_join(blocker, NULL);

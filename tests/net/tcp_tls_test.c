@@ -219,6 +219,22 @@ Test(tcp_tls, a_close_while_bytes_are_read_is_the_same)
 	cr_expect_eq(f.bytes, 9);
 }
 
+Test(tcp_tls, last_words_and_the_peers_end_may_come_together)
+{
+	tcp_fixture_start(&f);
+	struct tls_client c = open_tls(0);
+
+	/* Both in one turn: the loop looks away meanwhile. */
+	pthread_t blocker = loop_thread_look_away(&f.on);
+	say(&c, "Xgood bye", 9);
+	SSL_shutdown(c.ssl);
+	pthread_join(blocker, NULL);
+	hear(&c, "good bye", 8);
+	hear_end(&c);
+	tls_client_close(&c);
+	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
+}
+
 Test(tcp_tls, a_reset_while_bytes_are_read_is_one)
 {
 	tcp_fixture_start(&f);

@@ -86,6 +86,7 @@ static void on_sent(void *data, size_t bytes, int64_t now_ms)
 	cr_assert_leq(bytes, e->len);
 	memmove(e->out, e->out + bytes, e->len - bytes);
 	e->len -= bytes;
+	e->fixture->sent += bytes;
 	e->fixture->writes++;
 }
 

@@ -50,6 +50,7 @@ struct tcp_fixture {
 	_Atomic size_t     closed_as[TCP_END_STOPPED + 1];
 	_Atomic size_t     bytes;         /* that came */
 	_Atomic size_t     bytes_at_once; /* the most in one call */
+	_Atomic size_t     sent;          /* bytes that went */
 	_Atomic size_t     writes;        /* calls of sent */
 };
 
