@@ -76,10 +76,6 @@ void tcp_conn_linger(struct tcp_conn *c, int64_t now_ms)
 	if (c->ssl && !was_shaking)
 		tcp_tls_finish(c);
 	shutdown(c->fd, SHUT_WR);
-	if (c->peer_is_done) {
-		tcp_conn_end(c, c->why, false);
-		return;
-	}
 	c->is_stuck = c->needs_room = false;
 	tcp_conn_watch(c);
 	if (c->phase == TCP_CONN_LINGER)

@@ -40,6 +40,8 @@ static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 
 	f->conns[f->conn_count++] = e;
 	f->accepted++;
+	if (f->greeting)
+		put(e, f->greeting, strlen(f->greeting));
 	return e;
 }
 

@@ -44,6 +44,7 @@ struct tcp_fixture {
 	struct tcp_echo   *conns[TCP_FIXTURE_CONNS_MAX]; /* in the order of accepting; NULL once closed */
 	size_t             conn_count;
 	size_t             piece_bytes; /* fetch gives pieces of so many bytes; 0: all in one */
+	const char        *greeting;    /* put in accepted; NULL: none */
 	bool               stops;
 	bool               refuses; /* accepted says no */
 	_Atomic size_t     accepted, refused, closed;
