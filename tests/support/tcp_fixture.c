@@ -263,7 +263,7 @@ void tcp_fixture_await(const _Atomic size_t *counter, size_t value)
 
 int tcp_fixture_server_fd(int client_fd)
 {
-	struct sockaddr_in mine, peer;
+	struct sockaddr_in mine, peer = { .sin_family = AF_UNSPEC };
 	socklen_t          len = sizeof(mine);
 
 	cr_assert_eq(getsockname(client_fd, (struct sockaddr *)&mine, &len), 0);
