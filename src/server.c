@@ -1,7 +1,8 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, WebSocket and TCP listeners, HTTP front, admin
+ *	socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -15,14 +16,18 @@
 #include "cloud/cloud.h"
 #include "crypt/hash.h"
 #include "health/health_serve.h"
+#include "lobby/lobby_serve.h"
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/loop.h"
+#include "net/tcp.h"
+#include "net/tls.h"
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_cloud.h"
 #include "server_reload.h"
+#include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
 
@@ -34,6 +39,8 @@
 
 #define LISTENERS_MAX   16
 #define FRONT_PARTS_MAX 4
+#define SIGNAL_PORT \
+	10000 /* where players look for signaling when there is none here, unless signal.url says otherwise */
 
 /* Bound sockets that nobody owns yet. */
 struct listeners {
@@ -43,21 +50,28 @@ struct listeners {
 };
 
 struct server {
-	struct conf        *conf;
-	struct store       *store;
-	struct loop        *loop;
-	struct tunnel      *tunnel;
-	struct ws          *ws;
-	struct cloud       *cloud; /* NULL: not wanted */
-	struct health       health;
-	struct http_part    front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
-	size_t              front_count;
-	struct http_part    operators; /* what the cloud answers to operators */
+	struct conf         *conf;
+	struct store        *store;
+	struct loop         *loop;
+	struct tunnel       *tunnel;
+	struct ws           *ws;
+	struct cloud        *cloud; /* NULL: not wanted */
+	struct lobby_master *lobby; /* the same */
+	struct tcp          *tcp;   /* NULL: no signaling */
+	struct signal_relay *signal;
+	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
+	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
+	struct health     health;
+	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
+	size_t            front_count;
+	struct http_part  operators; /* what the cloud answers to operators */
+	struct http_cert *http_cert; /* NULL: no TLS */
 	struct http_server *http;
 	struct admin       *admin;
 	struct reload      *reload;
-	struct listeners    tunnel_plain, tunnel_tls, http_plain;
+	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
 	int                 admin_fd;
+	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
 };
 
@@ -104,7 +118,8 @@ static bool bind_listeners(struct server *s)
 	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
 	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && !bind_all(&s->http_plain, "http.listen", &c->http_listen))
+	if (c->http_enable && (!bind_all(&s->http_plain, "http.listen", &c->http_listen) ||
+	                       (s->http_cert && !bind_all(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
@@ -129,6 +144,41 @@ static bool build_cloud(struct server *s)
 	return true;
 }
 
+/* Its ports are bound here, since the lobbies tell players of them. */
+static bool build_signal(struct server *s)
+{
+	const struct conf *c = s->conf;
+
+	if (!c->signal_enable)
+		return true;
+	if (!*c->signal_token && store_secret_text(s->signal_token, s->store, "signal_token", stderr) != ERR_OK)
+		return false;
+	if (tls_cert_load(&s->tls_cert, c, stderr) != ERR_OK)
+		return false;
+	if (tcp_new(&s->tcp, s->loop, c) != ERR_OK || signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
+		fputs("coopd: there is no memory for the signaling relay.\n", stderr);
+		return false;
+	}
+	tcp_cert_use(s->tcp, s->tls_cert);
+	ws_route(s->ws, "/signal", signal_handler(s->signal));
+	return bind_all(&s->signal_plain, "signal.listen", &c->signal_listen) &&
+	       (!s->tls_cert || bind_all(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
+}
+
+static bool build_lobby(struct server *s)
+{
+	uint16_t signal_port = s->signal_plain.count > 0 ? s->signal_plain.bound[0].port : SIGNAL_PORT;
+
+	if (!s->conf->lobby_enable)
+		return true;
+	if (lobby_master_new(&s->lobby, s->loop, s->store, s->conf, signal_port, stderr) != ERR_OK)
+		return false;
+	add_front(s, lobby_routes, s->lobby);
+	s->health.lobbies_arg = s->lobby;
+	s->health.lobbies     = lobby_count;
+	return true;
+}
+
 /* Everything up to the point where clients could come in. */
 static bool build(struct server *s)
 {
@@ -147,11 +197,11 @@ static bool build(struct server *s)
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
-	if (!build_cloud(s))
+	health_init(&s->health, s->store);
+	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
-	health_init(&s->health, s->store);
-	return bind_listeners(s);
+	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
 }
 
 static bool listen_ws(struct server *s, struct listeners *l, bool tls)
@@ -167,6 +217,26 @@ static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 	return true;
 }
 
+static bool listen_signal(struct server *s, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		int fd = l->fds[i];
+
+		l->fds[i] = -1; /* tcp owns it now */
+		if (tcp_listen(s->tcp, fd, signal_listen(s->signal, is_tls)) != ERR_OK)
+			return false;
+	}
+	l->count = 0;
+	return true;
+}
+
+static void hand_over(struct http_listen *on, size_t *count, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++)
+		on[(*count)++] = (struct http_listen){ .fd = l->fds[i], .is_tls = is_tls };
+	l->count = 0;
+}
+
 static bool start_http(struct server *s)
 {
 	struct http_config cfg = { .name            = "http",
@@ -174,18 +244,18 @@ static bool start_http(struct server *s)
 		                   .part            = &s->health,
 		                   .more            = s->front,
 		                   .more_count      = s->front_count,
+		                   .stray_post      = s->lobby ? &lobby_stray_post : NULL,
+		                   .stray_part      = s->lobby,
+		                   .errors          = lobby_errors,
 		                   .connections_max = s->conf->limits.http_connections,
 		                   .per_address_max = s->conf->limits.http_per_address };
 
-	struct http_listen on[LISTENERS_MAX];
-	size_t             count = s->http_plain.count;
+	struct http_listen on[2 * LISTENERS_MAX];
+	size_t             count = 0;
 
-	if (count == 0)
-		return true;
-	for (size_t i = 0; i < count; i++)
-		on[i] = (struct http_listen){ .fd = s->http_plain.fds[i] };
-	s->http_plain.count = 0;
-	return http_start(&s->http, &cfg, s->conf, on, count, NULL) == ERR_OK;
+	hand_over(on, &count, &s->http_plain, false);
+	hand_over(on, &count, &s->http_tls, true);
+	return count == 0 || http_start(&s->http, &cfg, s->conf, on, count, s->http_cert) == ERR_OK;
 }
 
 static bool start_admin(struct server *s)
@@ -206,12 +276,18 @@ static bool start(struct server *s)
 	tunnel_start(s->tunnel);
 	if (s->cloud)
 		cloud_start(s->cloud);
+	if (s->lobby)
+		lobby_master_start(s->lobby);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
+	announce("http-tls", &s->http_tls);
+	announce("signal", &s->signal_plain);
+	announce("signal-tls", &s->signal_tls);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
-	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) && start_http(s) &&
+	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
+	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) && start_http(s) &&
 	       start_admin(s);
 }
 
@@ -221,7 +297,8 @@ static void on_all_closed(void *arg)
 {
 	struct server *s = arg;
 
-	loop_stop(s->loop);
+	if (--s->to_close == 0)
+		loop_stop(s->loop);
 }
 
 static void on_stop(void *arg)
@@ -238,7 +315,14 @@ static void on_stop(void *arg)
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
+	if (s->lobby)
+		lobby_master_stop(s->lobby);
+	s->to_close = s->tcp ? 2 : 1;
 	ws_stop(s->ws, on_all_closed, s);
+	if (s->signal)
+		signal_stop(s->signal);
+	if (s->tcp)
+		tcp_stop(s->tcp, on_all_closed, s);
 }
 
 static void on_reload(void *arg)
@@ -264,7 +348,14 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	s->reload = reload_new(s->loop, s->ws, s->conf, args);
+	struct reload_parts parts = { .ws           = s->ws,
+		                      .tcp          = s->tcp,
+		                      .http         = &s->http,
+		                      .lobby        = s->lobby,
+		                      .signal       = s->signal,
+		                      .signal_token = s->signal_token };
+
+	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -298,10 +389,11 @@ static void greet(const struct server *s)
 	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
 	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
 	       "  - see how it is:          curl http://%s/healthz\n"
+	       "  - see the open lobbies:   curl http://%s/v1/lobbies\n"
 	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
 	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
 	       "  - stop it:                Ctrl-C\n\n",
-	       tunnel, http, s->conf->admin_socket, s->conf->server_data);
+	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
 }
 
@@ -318,14 +410,21 @@ static void take_down(struct server *s)
 		reload_free(s->reload);
 	if (s->cloud)
 		cloud_finish(s->cloud);
+	if (s->lobby)
+		lobby_master_finish(s->lobby);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
 		loop_drain(s->loop);
+	if (s->tcp)
+		tcp_free(s->tcp);
 	if (s->ws)
 		ws_free(s->ws);
 	if (s->cloud)
 		cloud_free(s->cloud);
+	if (s->lobby)
+		lobby_master_free(s->lobby);
+	signal_free(s->signal);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)
@@ -333,6 +432,12 @@ static void take_down(struct server *s)
 	close_all(&s->tunnel_plain);
 	close_all(&s->tunnel_tls);
 	close_all(&s->http_plain);
+	close_all(&s->http_tls);
+	close_all(&s->signal_plain);
+	close_all(&s->signal_tls);
+	http_cert_free(s->http_cert);
+	tls_cert_free(s->tls_cert);
+	wipe_secret(s->signal_token, sizeof(s->signal_token));
 	if (s->admin_fd > 0)
 		close(s->admin_fd);
 }

@@ -121,3 +121,20 @@ void acceptor_close(struct acceptor *a)
 	timer_clear(&a->pause);
 	uv_close((uv_handle_t *)&a->poll, on_closed);
 }
+
+static void set(int fd, int level, int option, int value)
+{
+	setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+void accept_tune(int fd, const struct accept_socket *want)
+{
+	if (want->sndbuf_bytes > 0)
+		set(fd, SOL_SOCKET, SO_SNDBUF, want->sndbuf_bytes);
+	if (want->keepalive_idle_s == 0)
+		return;
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, want->keepalive_idle_s);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, want->keepalive_interval_s);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, want->keepalive_probes);
+}

@@ -27,6 +27,16 @@ enum err acceptor_new(struct acceptor **out, struct loop *l, int fd, const struc
 /* Nobody is taken any more; the socket is closed soon, by the loop. NULL is fine. */
 void acceptor_close(struct acceptor *a);
 
+/*
+ * How the system treats a socket: of a connection, or of a listener, for those that it brings. 0: as it is. Keepalive is
+ * probed after so many seconds of silence, then every interval, and so often until the peer is held for dead.
+ */
+struct accept_socket {
+	int sndbuf_bytes;
+	int keepalive_idle_s, keepalive_interval_s, keepalive_probes;
+};
+void accept_tune(int fd, const struct accept_socket *want);
+
 /* A connection's number for the log: from 1, never given twice in a process. */
 uint64_t accept_next_id(void);
 

@@ -92,6 +92,12 @@ bool               tcp_conn_is_exempt(const struct tcp_conn *c); /* loopback, ou
 void tcp_wake(struct tcp_conn *c);
 
 /*
+ * Fetches and sends now what would leave at the end of the turn, as far as the peer takes it: for a part whose queue would be
+ * full before that.
+ */
+void tcp_flush(struct tcp_conn *c);
+
+/*
  * Sends what waits (fetch goes on, for at most limits.ws_close_ms), then FIN; what the peer still sends is read and dropped
  * for a moment (2 s, 256 KiB), so that our last bytes are not destroyed by a reset. bytes is not called any more. At most 256
  * are on their way out in this manner; with one more, the first of them is reset.

@@ -35,6 +35,12 @@ void tcp_wake(struct tcp_conn *c)
 		list_append(&c->tcp->dirty, &c->in_dirty);
 }
 
+void tcp_flush(struct tcp_conn *c)
+{
+	loop_assert_thread(c->tcp->loop);
+	tcp_conn_flush(c, loop_now_ms(c->tcp->loop));
+}
+
 void tcp_close(struct tcp_conn *c)
 {
 	tcp_conn_leave(c, TCP_END_OURS, loop_now_ms(c->tcp->loop));

@@ -314,6 +314,16 @@ void ws_close(struct ws_conn *c)
 	ws_conn_close(c, M_WS_CLOSED_SERVER, loop_now_ms(c->ws->loop));
 }
 
+void ws_reset(struct ws_conn *c)
+{
+	ws_conn_end(c, M_WS_CLOSED_SERVER, true);
+}
+
+void ws_set_socket(struct ws_conn *c, const struct accept_socket *want)
+{
+	accept_tune(c->fd, want);
+}
+
 void ws_conn_linger(struct ws_conn *c, int64_t now_ms)
 {
 	c->wire->finish(c);

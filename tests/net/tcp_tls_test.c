@@ -290,23 +290,28 @@ Test(tcp_tls, each_way_in_which_a_peer_ends_is_its_end)
 
 /* The handshake */
 
+static bool open_version(struct tls_client *c, int version)
+{
+	return tls_client_shake(c, dial_tcp(f.tls_port, 0), NULL, version);
+}
+
 Test(tcp_tls, two_versions_are_spoken_and_older_ones_refused)
 {
 	struct tls_client c;
 
 	tcp_fixture_start(&f);
-	cr_expect(tls_client_open_version(&c, f.tls_port, TLS1_3_VERSION));
+	cr_expect(open_version(&c, TLS1_3_VERSION));
 	say(&c, "3", 1);
 	hear(&c, "3", 1);
 	tls_client_close(&c);
-	cr_expect(tls_client_open_version(&c, f.tls_port, TLS1_2_VERSION));
+	cr_expect(open_version(&c, TLS1_2_VERSION));
 	say(&c, "2", 1);
 	hear(&c, "2", 1);
 	tls_client_close(&c);
 
 	tcp_fixture_await(&f.closed, 2);
 	ERR_clear_error();
-	cr_expect_not(tls_client_open_version(&c, f.tls_port, TLS1_1_VERSION));
+	cr_expect_not(open_version(&c, TLS1_1_VERSION));
 	cr_expect_eq(ERR_GET_REASON(ERR_peek_last_error()), SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "and it is told why");
 	tls_client_close(&c);
 	tcp_fixture_await(&f.closed_as[TCP_END_HANDSHAKE], 1);

@@ -23,10 +23,13 @@
 #include <sys/types.h>
 
 #define SERVER_PATH_BYTES 80
-#define SERVER_SETS_MAX   24
+#define SERVER_SETS_MAX   32
 #define SERVER_SET_BYTES  160
 #define SERVER_READY_MS   20000 /* a sanitizer build on a busy machine takes its time */
 #define SERVER_STOP_MS    10000
+
+#define SERVER_TURN_SECRET  "turn-secret-of-the-tests"
+#define SERVER_SIGNAL_TOKEN "signal-token-of-the-tests"
 
 struct server_clock {
 	int64_t both_ms; /* added to the wall and the monotonic clock */
@@ -38,7 +41,9 @@ struct server {
 	int                  status; /* how it last ended: its status, or 256 + a signal */
 	int                  tunnel_port;
 	int                  http_port;
-	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
+	int                  https_port;                   /* 0 without tls.cert */
+	int                  signal_port, signal_tls_port; /* the same */
+	char                 root[SERVER_PATH_BYTES];      /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];
 	char                 log_path[SERVER_PATH_BYTES];
@@ -51,7 +56,8 @@ struct server {
 };
 
 /*
- * Makes the folder, starts the server and waits until it is ready; anything else ends the test.
+ * Makes the folder, starts the server and waits until it is ready; anything else ends the test. It has the secrets that a
+ * server in production must be given, SERVER_TURN_SECRET and SERVER_SIGNAL_TOKEN.
  * sets: further settings "section.key=value", ended by NULL; NULL: none.
  */
 struct server *server_start(const char *const *sets);

@@ -60,44 +60,34 @@ static bool wait_for_more(struct tls_client *c, int result, int64_t deadline_ms)
 	return left > 0 && poll(&p, 1, (int)left) > 0;
 }
 
-/* Nothing is said yet. */
-static void begin(struct tls_client *c, int port, int rcvbuf_bytes)
+bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn)
 {
-	*c = (struct tls_client){ .fd = dial_tcp(port, rcvbuf_bytes), .ctx = SSL_CTX_new(TLS_client_method()) };
-	cr_assert_geq(c->fd, 0);
-	cr_assert_not_null(c->ctx);
-	SSL_CTX_set_mode(c->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	c->ssl = SSL_new(c->ctx);
-	cr_assert_not_null(c->ssl);
-	SSL_set_fd(c->ssl, c->fd);
+	return tls_client_shake(c, dial_tcp(port, rcvbuf_bytes), alpn, 0);
 }
 
-static bool shake(struct tls_client *c)
+bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int version)
 {
 	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
 	int     result;
 
+	*c = (struct tls_client){ .fd = fd, .ctx = SSL_CTX_new(TLS_client_method()) };
+	cr_assert_geq(c->fd, 0);
+	cr_assert_not_null(c->ctx);
+	SSL_CTX_set_mode(c->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (version) {
+		SSL_CTX_set_security_level(c->ctx, 0);
+		cr_assert(SSL_CTX_set_min_proto_version(c->ctx, version) == 1);
+		cr_assert(SSL_CTX_set_max_proto_version(c->ctx, version) == 1);
+	}
+	c->ssl = SSL_new(c->ctx);
+	cr_assert_not_null(c->ssl);
+	SSL_set_fd(c->ssl, c->fd);
+	if (alpn)
+		SSL_set_alpn_protos(c->ssl, (const unsigned char *)alpn, (unsigned)strlen(alpn));
 	while ((result = SSL_connect(c->ssl)) != 1)
 		if (!wait_for_more(c, result, deadline_ms))
 			return false;
 	return true;
-}
-
-bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn)
-{
-	begin(c, port, rcvbuf_bytes);
-	if (alpn)
-		SSL_set_alpn_protos(c->ssl, (const unsigned char *)alpn, (unsigned)strlen(alpn));
-	return shake(c);
-}
-
-bool tls_client_open_version(struct tls_client *c, int port, int version)
-{
-	begin(c, port, 0);
-	SSL_set_security_level(c->ssl, 0); /* or it would not even ask for an old one */
-	SSL_set_min_proto_version(c->ssl, version);
-	SSL_set_max_proto_version(c->ssl, version);
-	return shake(c);
 }
 
 void tls_client_close(struct tls_client *c)
