@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, lobbies, WebSocket listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -15,6 +15,7 @@
 #include "cloud/cloud.h"
 #include "crypt/hash.h"
 #include "health/health_serve.h"
+#include "lobby/lobby_serve.h"
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/loop.h"
@@ -34,6 +35,8 @@
 
 #define LISTENERS_MAX   16
 #define FRONT_PARTS_MAX 4
+#define SIGNAL_PORT \
+	10000 /* where players look for the signaling relay of this server, unless signal.url says otherwise */
 
 /* Bound sockets that nobody owns yet. */
 struct listeners {
@@ -43,23 +46,24 @@ struct listeners {
 };
 
 struct server {
-	struct conf        *conf;
-	struct store       *store;
-	struct loop        *loop;
-	struct tunnel      *tunnel;
-	struct ws          *ws;
-	struct cloud       *cloud; /* NULL: not wanted */
-	struct health       health;
-	struct http_part    front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
-	size_t              front_count;
-	struct http_part    operators; /* what the cloud answers to operators */
-	struct http_cert   *http_cert; /* NULL: no TLS */
-	struct http_server *http;
-	struct admin       *admin;
-	struct reload      *reload;
-	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls;
-	int                 admin_fd;
-	bool                stopping;
+	struct conf         *conf;
+	struct store        *store;
+	struct loop         *loop;
+	struct tunnel       *tunnel;
+	struct ws           *ws;
+	struct cloud        *cloud; /* NULL: not wanted */
+	struct lobby_master *lobby; /* the same */
+	struct health        health;
+	struct http_part     front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
+	size_t               front_count;
+	struct http_part     operators; /* what the cloud answers to operators */
+	struct http_cert    *http_cert; /* NULL: no TLS */
+	struct http_server  *http;
+	struct admin        *admin;
+	struct reload       *reload;
+	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls;
+	int                  admin_fd;
+	bool                 stopping;
 };
 
 static bool bind_all(struct listeners *out, const char *setting, const struct conf_list *words)
@@ -131,6 +135,18 @@ static bool build_cloud(struct server *s)
 	return true;
 }
 
+static bool build_lobby(struct server *s)
+{
+	if (!s->conf->lobby_enable)
+		return true;
+	if (lobby_master_new(&s->lobby, s->loop, s->store, s->conf, SIGNAL_PORT, stderr) != ERR_OK)
+		return false;
+	add_front(s, lobby_routes, s->lobby);
+	s->health.lobbies_arg = s->lobby;
+	s->health.lobbies     = lobby_count;
+	return true;
+}
+
 /* Everything up to the point where clients could come in. */
 static bool build(struct server *s)
 {
@@ -149,10 +165,10 @@ static bool build(struct server *s)
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
-	if (!build_cloud(s))
+	health_init(&s->health, s->store);
+	if (!build_cloud(s) || !build_lobby(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
-	health_init(&s->health, s->store);
 	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
 }
 
@@ -183,6 +199,9 @@ static bool start_http(struct server *s)
 		                   .part            = &s->health,
 		                   .more            = s->front,
 		                   .more_count      = s->front_count,
+		                   .stray_post      = s->lobby ? &lobby_stray_post : NULL,
+		                   .stray_part      = s->lobby,
+		                   .errors          = lobby_errors,
 		                   .connections_max = s->conf->limits.http_connections,
 		                   .per_address_max = s->conf->limits.http_per_address };
 
@@ -212,6 +231,8 @@ static bool start(struct server *s)
 	tunnel_start(s->tunnel);
 	if (s->cloud)
 		cloud_start(s->cloud);
+	if (s->lobby)
+		lobby_master_start(s->lobby);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
@@ -245,6 +266,8 @@ static void on_stop(void *arg)
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
+	if (s->lobby)
+		lobby_master_stop(s->lobby);
 	ws_stop(s->ws, on_all_closed, s);
 }
 
@@ -271,7 +294,9 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	s->reload = reload_new(s->loop, s->ws, &s->http, s->conf, args);
+	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby };
+
+	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -305,10 +330,11 @@ static void greet(const struct server *s)
 	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
 	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
 	       "  - see how it is:          curl http://%s/healthz\n"
+	       "  - see the open lobbies:   curl http://%s/v1/lobbies\n"
 	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
 	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
 	       "  - stop it:                Ctrl-C\n\n",
-	       tunnel, http, s->conf->admin_socket, s->conf->server_data);
+	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
 }
 
@@ -325,6 +351,8 @@ static void take_down(struct server *s)
 		reload_free(s->reload);
 	if (s->cloud)
 		cloud_finish(s->cloud);
+	if (s->lobby)
+		lobby_master_finish(s->lobby);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
@@ -333,6 +361,8 @@ static void take_down(struct server *s)
 		ws_free(s->ws);
 	if (s->cloud)
 		cloud_free(s->cloud);
+	if (s->lobby)
+		lobby_master_free(s->lobby);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)

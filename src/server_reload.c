@@ -12,14 +12,13 @@
 #include <string.h>
 
 struct reload {
-	struct loop               *loop;
-	struct ws                 *ws;
-	struct http_server *const *http;
-	struct conf               *running;
-	const struct conf_args    *args;
-	bool                       under_way; /* from begin to take; loop thread only */
-	pthread_t                  thread;
-	struct loop_post           post;
+	struct loop            *loop;
+	struct reload_parts     parts;
+	struct conf            *running;
+	const struct conf_args *args;
+	bool                    under_way; /* from begin to take; loop thread only */
+	pthread_t               thread;
+	struct loop_post        post;
 	/* What the thread found; the loop's once it was posted. */
 	enum err          loaded;
 	struct conf       fresh;
@@ -54,9 +53,11 @@ static void apply(struct reload *r)
 	if (!out)
 		return;
 	conf_reload(r->running, &r->fresh, out);
-	ws_cert_use(r->ws, r->cert);
-	if (*r->http)
-		http_cert_use(*r->http, r->http_cert);
+	ws_cert_use(r->parts.ws, r->cert);
+	if (*r->parts.http)
+		http_cert_use(*r->parts.http, r->http_cert);
+	if (r->parts.lobby)
+		lobby_reload(r->parts.lobby, r->running);
 	fclose(out);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
@@ -109,7 +110,7 @@ static void *read_conf(void *arg)
 	return NULL;
 }
 
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct http_server *const *http, struct conf *running,
+struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, struct conf *running,
                           const struct conf_args *args)
 {
 	struct reload *r = calloc(1, sizeof(*r));
@@ -117,8 +118,7 @@ struct reload *reload_new(struct loop *loop, struct ws *ws, struct http_server *
 	if (!r)
 		return NULL;
 	r->loop     = loop;
-	r->ws       = ws;
-	r->http     = http;
+	r->parts    = *parts;
 	r->running  = running;
 	r->args     = args;
 	r->post.run = take;
