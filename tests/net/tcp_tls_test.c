@@ -463,6 +463,36 @@ Test(tcp_tls, new_keys_can_be_had_in_the_middle)
 	tls_client_close(&c);
 }
 
+/*
+ * Answers to requests for new keys fill the socket as well as bytes do, and what TLS has to answer it answers before it
+ * reads on. Often one of them is what waits; whether it is cannot be seen from here, so it is tried some times.
+ */
+Test(tcp_tls, new_keys_for_who_reads_nothing_do_not_turn_the_loop)
+{
+	static struct loop_flush flush = { .run = count_turn };
+
+	loop_add_flush(f.on.loop, &flush);
+	f.listen.sndbuf_bytes = 4096;
+	tcp_fixture_start(&f);
+	for (size_t i = 0; i < 8; i++) {
+		struct tls_client c = open_tls(4096);
+		size_t            before;
+
+		do {
+			SSL_key_update(c.ssl, SSL_KEY_UPDATE_REQUESTED);
+			SSL_do_handshake(c.ssl);
+			tcp_fixture_put(&f, i, "\1", 1);
+		} while (f.conns[i]->len < 50); /* nothing leaves any more */
+		SSL_write(c.ssl, "\2", 1);
+		real_sleep_ms(20);
+		before = turns;
+		real_sleep_ms(100);
+		cr_expect_lt(turns - before, 20);
+		tls_client_close(&c);
+		tcp_fixture_await(&f.closed, i + 1);
+	}
+}
+
 Test(tcp_tls, an_old_session_is_not_taken_up_again_and_no_ticket_is_sent)
 {
 	tcp_fixture_start(&f);
