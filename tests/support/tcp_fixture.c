@@ -54,6 +54,8 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	f->bytes += len;
 	if (len > f->bytes_at_once)
 		f->bytes_at_once = len;
+	if (bytes[0] == 'N')
+		return;
 	if (bytes[0] == 'R') {
 		tcp_reset(e->conn);
 	} else if (bytes[0] == 'X') {

@@ -3,6 +3,7 @@
  * sends back what comes, unless a helping of bytes begins with one of these:
  *
  *	'X'	what is behind it comes back, and the server closes the connection at once
+ *	'N'	nothing happens
  *	'R'	the server resets the connection
  *	'K'	the server resets the connection whose number the next byte is
  *
