@@ -52,6 +52,12 @@ void tcp_reset(struct tcp_conn *c)
 	tcp_conn_end(c, TCP_END_OURS, true);
 }
 
+static void end_for_memory(struct tcp_conn *c, enum tcp_end why)
+{
+	metric_inc(M_TCP_REFUSED_MEMORY);
+	tcp_conn_end(c, why, true);
+}
+
 void tcp_conn_watch(struct tcp_conn *c)
 {
 	bool               reads  = !c->needs_room && !c->peer_is_done;
@@ -64,7 +70,7 @@ void tcp_conn_watch(struct tcp_conn *c)
 	if (epoll_ctl(c->tcp->epoll_fd, c->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &e) == 0)
 		c->watched = events;
 	else
-		tcp_conn_end(c, TCP_END_OURS, true);
+		end_for_memory(c, TCP_END_OURS);
 }
 
 static void on_timer(struct timer *timer, int64_t now_ms)
@@ -122,16 +128,15 @@ void tcp_conn_begin(const struct tcp_listener *l, int fd, const struct addr *pee
 		return;
 	}
 	log_accept(c);
-	tcp_conn_watch(c);
-	if (c->phase == TCP_CONN_GONE) {
-		metric_inc(M_TCP_REFUSED_MEMORY);
+	c->data = h->accepted(h->part, c, now_ms);
+	if (!c->data) {
+		tcp_conn_end(c, TCP_END_OURS, false);
 		return;
 	}
-	c->data = h->accepted(h->part, c, now_ms);
-	if (!c->data)
-		tcp_conn_end(c, TCP_END_OURS, false);
-	else if (l->on.is_tls && c->phase == TCP_CONN_SHAKING && !tcp_tls_begin(c))
-		tcp_conn_end(c, TCP_END_HANDSHAKE, true);
+	if (c->phase == TCP_CONN_SHAKING && !tcp_tls_begin(c))
+		end_for_memory(c, TCP_END_HANDSHAKE);
+	else if (c->phase != TCP_CONN_GONE)
+		tcp_conn_watch(c);
 }
 
 static void shake(struct tcp_conn *c, int64_t now_ms)
@@ -175,11 +180,6 @@ void tcp_conn_on_events(struct tcp_conn *c, uint32_t events, int64_t now_ms)
 {
 	if (c->phase == TCP_CONN_GONE)
 		return;
-	/* Nothing is read now that would tell, and it would be told of for ever. */
-	if ((events & (EPOLLERR | EPOLLHUP)) && !(c->watched & EPOLLIN)) {
-		tcp_conn_end(c, c->phase == TCP_CONN_SHAKING ? TCP_END_HANDSHAKE : TCP_END_PEER, false);
-		return;
-	}
 	if (c->phase == TCP_CONN_SHAKING) {
 		shake(c, now_ms);
 		return;

@@ -32,7 +32,8 @@ void tcp_conn_end(struct tcp_conn *c, enum tcp_end why, bool reset)
 	if (reset)
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	/* By name: a child being started could hold the descriptor a moment longer, and epoll would go on telling of it. */
-	epoll_ctl(c->tcp->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+	if (c->watched)
+		epoll_ctl(c->tcp->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
 	close(c->fd);
 	c->fd = -1;
 	list_append(&c->tcp->ended, &c->in_ended);
@@ -75,10 +76,6 @@ void tcp_conn_linger(struct tcp_conn *c, int64_t now_ms)
 	if (c->ssl && !was_shaking)
 		tcp_tls_finish(c);
 	shutdown(c->fd, SHUT_WR);
-	if (c->peer_is_done) {
-		tcp_conn_end(c, c->why, false);
-		return;
-	}
 	c->is_stuck = c->needs_room = false;
 	tcp_conn_watch(c);
 	if (c->phase == TCP_CONN_LINGER)

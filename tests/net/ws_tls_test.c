@@ -318,6 +318,22 @@ Test(ws_tls, new_connections_get_a_new_certificate_and_old_ones_go_on)
 	tls_client_close(&new);
 }
 
+Test(ws_tls, a_new_certificate_with_another_kind_of_key_replaces_the_old_one)
+{
+	struct tls_cert *fresh;
+	char             name[32];
+
+	ws_fixture_start(&f);
+	tls_make_rsa_cert(cert, key, "second");
+	cr_assert_eq(tls_cert_load(&fresh, &f.conf, stderr), ERR_OK);
+	ws_fixture_do(&f, use_cert, fresh);
+	tls_cert_free(fresh);
+
+	struct tls_client c = open_upgraded(0);
+	cr_expect_str_eq(tls_client_server_name(&c, name, sizeof(name)), "second");
+	tls_client_close(&c);
+}
+
 /* What loading the certificate reports; ERR_MALFORMED is asserted. */
 static const char *load_fails(void)
 {

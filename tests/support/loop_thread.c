@@ -3,6 +3,7 @@
 #include "os/clock.h"
 
 #include <criterion/criterion.h>
+#include <poll.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ void loop_thread_init(struct loop_thread *t)
 {
 	*t = (struct loop_thread){ .clock_fd = make_clock() };
 
+	sem_init(&t->away, 0, 0);
 	t->loop = loop_new();
 	cr_assert_not_null(t->loop);
 }
@@ -66,6 +68,32 @@ void loop_thread_do(struct loop_thread *t, void (*what)(void *arg), void *arg)
 	while (sem_wait(&c.done) != 0)
 		continue;
 	sem_destroy(&c.done);
+}
+
+#define AWAY_MS 100
+
+static void sleep_a_moment(void *begun)
+{
+	sem_post(begun);
+	poll(NULL, 0, AWAY_MS);
+}
+
+static void *block(void *arg)
+{
+	struct loop_thread *t = arg;
+
+	loop_thread_do(t, sleep_a_moment, &t->away);
+	return NULL;
+}
+
+pthread_t loop_thread_look_away(struct loop_thread *t)
+{
+	pthread_t blocker;
+
+	cr_assert_eq(pthread_create(&blocker, NULL, block, t), 0);
+	while (sem_wait(&t->away) != 0)
+		continue;
+	return blocker;
 }
 
 static void poke(void *loop)

@@ -16,6 +16,7 @@
 #include "net/loop.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct loop_thread {
 	bool         runs;
 	int          clock_fd;
 	int64_t      moved_ms;
+	sem_t        away; /* it looks away now */
 };
 
 void loop_thread_init(struct loop_thread *t);
@@ -32,6 +34,12 @@ void loop_thread_start(struct loop_thread *t);
 
 /* Calls what on the loop's thread, and waits. */
 void loop_thread_do(struct loop_thread *t, void (*what)(void *arg), void *arg);
+
+/*
+ * Has the loop look away for a moment: what is done now it sees in one turn. The thread that is returned, to be joined, ends
+ * with the moment.
+ */
+pthread_t loop_thread_look_away(struct loop_thread *t);
 
 /* Moves the clock and has the loop look at it; done before it returns. */
 void loop_thread_advance(struct loop_thread *t, int64_t ms);

@@ -13,14 +13,6 @@
 
 static char empty[] = "";
 
-struct tcp_echo {
-	struct tcp_fixture *fixture;
-	struct tcp_conn    *conn;
-	size_t              number;
-	uint8_t            *out; /* what waits */
-	size_t              len;
-};
-
 static void put(struct tcp_echo *e, const void *bytes, size_t len)
 {
 	if (len > 0) {
@@ -48,6 +40,8 @@ static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 
 	f->conns[f->conn_count++] = e;
 	f->accepted++;
+	if (f->greeting)
+		put(e, f->greeting, strlen(f->greeting));
 	return e;
 }
 
@@ -60,6 +54,8 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	f->bytes += len;
 	if (len > f->bytes_at_once)
 		f->bytes_at_once = len;
+	if (bytes[0] == 'N')
+		return;
 	if (bytes[0] == 'R') {
 		tcp_reset(e->conn);
 	} else if (bytes[0] == 'X') {
@@ -94,6 +90,7 @@ static void on_sent(void *data, size_t bytes, int64_t now_ms)
 	cr_assert_leq(bytes, e->len);
 	memmove(e->out, e->out + bytes, e->len - bytes);
 	e->len -= bytes;
+	e->fixture->sent += bytes;
 	e->fixture->writes++;
 }
 
@@ -180,10 +177,16 @@ static void stop(void *arg)
 	tcp_stop(f->tcp, stopped, f->on.loop);
 }
 
+void tcp_fixture_begin_stop(struct tcp_fixture *f)
+{
+	if (f->on.runs && !f->stops)
+		loop_thread_do(&f->on, stop, f);
+	f->stops = true;
+}
+
 void tcp_fixture_stop(struct tcp_fixture *f)
 {
-	if (f->on.runs)
-		loop_thread_do(&f->on, stop, f);
+	tcp_fixture_begin_stop(f);
 	loop_thread_join(&f->on);
 	tcp_free(f->tcp);
 	f->tcp = NULL;
@@ -262,7 +265,7 @@ void tcp_fixture_await(const _Atomic size_t *counter, size_t value)
 
 int tcp_fixture_server_fd(int client_fd)
 {
-	struct sockaddr_in mine, peer;
+	struct sockaddr_in mine, peer = { .sin_family = AF_UNSPEC };
 	socklen_t          len = sizeof(mine);
 
 	cr_assert_eq(getsockname(client_fd, (struct sockaddr *)&mine, &len), 0);

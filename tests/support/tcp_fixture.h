@@ -3,6 +3,7 @@
  * sends back what comes, unless a helping of bytes begins with one of these:
  *
  *	'X'	what is behind it comes back, and the server closes the connection at once
+ *	'N'	nothing happens
  *	'R'	the server resets the connection
  *	'K'	the server resets the connection whose number the next byte is
  *
@@ -27,7 +28,13 @@
 #define TCP_FIXTURE_STALL_MS  120000
 
 /* What the part knows of one connection. */
-struct tcp_echo;
+struct tcp_echo {
+	struct tcp_fixture *fixture;
+	struct tcp_conn    *conn;
+	size_t              number;
+	uint8_t            *out; /* what waits */
+	size_t              len;
+};
 
 struct tcp_fixture {
 	struct conf        conf;   /* every limit at its default; may be changed before the start */
@@ -38,11 +45,14 @@ struct tcp_fixture {
 	struct tcp_echo   *conns[TCP_FIXTURE_CONNS_MAX]; /* in the order of accepting; NULL once closed */
 	size_t             conn_count;
 	size_t             piece_bytes; /* fetch gives pieces of so many bytes; 0: all in one */
-	bool               refuses;     /* accepted says no */
+	const char        *greeting;    /* put in accepted; NULL: none */
+	bool               stops;
+	bool               refuses; /* accepted says no */
 	_Atomic size_t     accepted, refused, closed;
 	_Atomic size_t     closed_as[TCP_END_STOPPED + 1];
 	_Atomic size_t     bytes;         /* that came */
 	_Atomic size_t     bytes_at_once; /* the most in one call */
+	_Atomic size_t     sent;          /* bytes that went */
 	_Atomic size_t     writes;        /* calls of sent */
 };
 
@@ -51,7 +61,8 @@ void tcp_fixture_init(struct tcp_fixture *f);
 /* Uses f->conf and f->listen from here on. With a certificate in the settings there is a tls_port too. */
 void tcp_fixture_start(struct tcp_fixture *f);
 
-/* Stops as the server does, and frees all. Also when it never started. */
+/* Stops as the server does, and frees all. Also when it never started, or the first of that was done before. */
+void tcp_fixture_begin_stop(struct tcp_fixture *f);
 void tcp_fixture_stop(struct tcp_fixture *f);
 
 /* On the loop's thread, for the connection with this number: */

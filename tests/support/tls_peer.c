@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
+/* Signs itself; key is freed. */
+static void write_cert(EVP_PKEY *key, const char *cert_path, const char *key_path, const char *name)
 {
-	EVP_PKEY  *key  = EVP_EC_gen("P-256");
 	X509      *cert = X509_new();
 	X509_NAME *who  = X509_get_subject_name(cert);
 	FILE      *f;
@@ -36,6 +36,16 @@ void tls_make_cert(const char *cert_path, const char *key_path, const char *name
 	fclose(f);
 	X509_free(cert);
 	EVP_PKEY_free(key);
+}
+
+void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
+{
+	write_cert(EVP_EC_gen("P-256"), cert_path, key_path, name);
+}
+
+void tls_make_rsa_cert(const char *cert_path, const char *key_path, const char *name)
+{
+	write_cert(EVP_RSA_gen(2048), cert_path, key_path, name);
 }
 
 /* Waits for what OpenSSL wants after this result; false at the deadline, or when the connection is over. */

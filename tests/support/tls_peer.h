@@ -10,6 +10,7 @@
 
 /* Writes a fresh self-signed certificate for this name, and its key, as PEM. */
 void tls_make_cert(const char *cert_path, const char *key_path, const char *name);
+void tls_make_rsa_cert(const char *cert_path, const char *key_path, const char *name);
 
 struct tls_client {
 	int      fd;
