@@ -7,6 +7,7 @@
 #include "base/metric.h"
 #include "support/dial.h"
 #include "support/http_fixture.h"
+#include "support/https_client.h"
 #include "support/tls_peer.h"
 
 #include <arpa/inet.h>
@@ -20,9 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STRANGER   "127.0.0.2"
-#define LARGE      ((size_t)3 << 20)
-#define HEAD_BYTES 8192
+#define STRANGER "127.0.0.2"
+#define LARGE    ((size_t)3 << 20)
 
 static enum err on_get(struct http_answer *a, struct http_request *rq, void *part)
 {
@@ -95,40 +95,12 @@ TestSuite(http_tls, .init = prepare, .fini = stop, .timeout = 60);
 
 static struct tls_client open_client(void)
 {
-	struct tls_client c;
-
-	cr_assert(tls_client_shake(&c, http_fixture_dial_port(f.tls_port, STRANGER), NULL, 0));
-	return c;
-}
-
-static void say(struct tls_client *c, const char *request)
-{
-	cr_assert(tls_client_send(c, request, strlen(request)));
-}
-
-/* As http_hear. */
-static struct http_result hear(struct tls_client *c)
-{
-	struct http_result r = { .head = calloc(1, HEAD_BYTES) };
-	char               length[32];
-	size_t             len = 0;
-
-	cr_assert_not_null(r.head);
-	while (len < HEAD_BYTES - 1 && tls_client_read(c, r.head + len, 1, DIAL_PATIENCE_MS) == 1)
-		if (++len >= 4 && memcmp(r.head + len - 4, "\r\n\r\n", 4) == 0)
-			break;
-	if (strncmp(r.head, "HTTP/1.", 7) == 0)
-		r.status = (int)strtol(r.head + strcspn(r.head, " "), NULL, 10);
-	r.body_len = strtoul(http_result_header(&r, "Content-Length", length, sizeof(length)), NULL, 10);
-	r.body     = calloc(1, r.body_len + 1);
-	cr_assert_not_null(r.body);
-	cr_assert_eq(tls_client_read(c, r.body, r.body_len, DIAL_PATIENCE_MS), r.body_len);
-	return r;
+	return https_open(f.tls_port, STRANGER);
 }
 
 static void expect_answer(struct tls_client *c, int status, const char *said)
 {
-	struct http_result r = hear(c);
+	struct http_result r = https_hear(c);
 
 	cr_expect_eq(r.status, status, "%d: %s", r.status, r.body);
 	cr_expect_str_eq(r.body, said);
@@ -174,16 +146,16 @@ Test(http_tls, requests_and_bodies_are_as_on_a_plain_connection)
 	struct tls_client c = open_client();
 
 	for (int i = 0; i < 3; i++) {
-		say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+		https_say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 		expect_answer(&c, 200, "private=1");
 	}
-	say(&c, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
-	r = hear(&c);
+	https_say(&c, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+	r = https_hear(&c);
 	cr_assert_eq(r.body_len, LARGE);
 	for (size_t i = 0; i < LARGE; i++)
 		cr_assert_eq(r.body[i], (char)(i % 251));
 	http_result_free(&r);
-	say(&c, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
+	https_say(&c, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
 	expect_answer(&c, 200, "hello");
 	expect_orderly_end(&c);
 
@@ -192,18 +164,18 @@ Test(http_tls, requests_and_bodies_are_as_on_a_plain_connection)
 	int head = snprintf(request, 100, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n\r\n");
 	memset(request + head, 'x', 65536);
 	request[head + 65536] = '\0';
-	say(&c, request);
+	https_say(&c, request);
 	expect_answer(&c, 200, request + head);
 	expect_orderly_end(&c);
 
 	c = open_client();
-	say(&c, "GET / HTTP/1.0\r\n\r\n");
+	https_say(&c, "GET / HTTP/1.0\r\n\r\n");
 	expect_answer(&c, 200, "private=1");
 	expect_orderly_end(&c);
 
 	c = open_client();
-	say(&c, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n");
-	r = hear(&c);
+	https_say(&c, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n");
+	r = https_hear(&c);
 	cr_expect_eq(r.status, 413);
 	http_result_free(&r);
 	expect_orderly_end(&c);
@@ -217,7 +189,7 @@ Test(http_tls, plain_and_tls_listeners_serve_side_by_side)
 	struct tls_client c  = open_client();
 	int               fd = http_fixture_dial(&f, STRANGER);
 
-	say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	https_say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	http_say(fd, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	expect_answer(&c, 200, "private=1");
 	struct http_result r = http_hear(fd);
@@ -274,7 +246,7 @@ Test(http_tls, a_connection_that_is_not_loopback_is_private_only_over_tls)
 	http_result_free(&r);
 	close(plain);
 	cr_assert(tls_client_shake(&c, dial_address(address, f.tls_port), NULL, 0));
-	say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	https_say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	expect_answer(&c, 200, "private=1");
 	tls_client_close(&c);
 }
@@ -302,7 +274,7 @@ Test(http_tls, versions_1_2_and_1_3_are_spoken_and_none_before)
 
 		cr_expect_eq(good, rows[i].good, "version %x", (unsigned)rows[i].version);
 		if (good) {
-			say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+			https_say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 			expect_answer(&c, 200, "private=1");
 		} else {
 			cr_expect(why == SSL_R_TLSV1_ALERT_PROTOCOL_VERSION ||
@@ -351,15 +323,15 @@ Test(http_tls, new_connections_get_a_new_certificate_and_old_ones_go_on)
 
 		struct tls_client new = open_client();
 		cr_expect_str_eq(tls_client_server_name(&new, name, sizeof(name)), "second");
-		say(&old, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+		https_say(&old, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 		expect_answer(&old, 200, "private=1");
-		say(&new, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+		https_say(&new, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 		expect_answer(&new, 200, "private=1");
 		tls_client_close(&new);
 	}
 	/* Accepted before, and shakes hands only now. */
 	cr_assert(tls_client_shake(&between, waiting, NULL, 0));
-	say(&between, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	https_say(&between, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	expect_answer(&between, 200, "private=1");
 	tls_client_close(&between);
 	tls_client_close(&old);
@@ -465,8 +437,8 @@ Test(http_tls, a_handshake_a_head_and_a_body_have_one_deadline_together)
 	cr_assert(tls_client_shake(&heard, late_heard, NULL, 0));
 	http_fixture_advance(&f, 5000);
 	cr_assert(dial_send(half, half_hello + 6, 1, DIAL_PATIENCE_MS));
-	say(&heard, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
-	say(&heard, "hel");
+	https_say(&heard, "POST /text HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+	https_say(&heard, "hel");
 	real_sleep_ms(50);
 	cr_expect_eq(metric_get(M_HTTP_CONNECTIONS), 4);
 	http_fixture_advance(&f, 5000);
@@ -529,7 +501,7 @@ Test(http_tls, nonsense_and_sudden_ends_leave_nothing_behind)
 	}
 	http_fixture_await_connections(0);
 	struct tls_client c = open_client();
-	say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	https_say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	expect_answer(&c, 200, "private=1");
 	dial_abort(c.fd);
 	c.fd = -1;
@@ -556,7 +528,7 @@ Test(http_tls, stopping_ends_these_connections_too)
 	int               half = http_fixture_dial_port(f.tls_port, STRANGER);
 	char              byte;
 
-	say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+	https_say(&c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
 	expect_answer(&c, 200, "private=1");
 	cr_assert(dial_send(half, half_hello, 5, DIAL_PATIENCE_MS));
 	http_fixture_await_connections(2);
