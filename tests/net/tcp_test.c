@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/metric.h"
 #include "support/dial.h"
+#include "support/other_end.h"
 #include "support/tcp_fixture.h"
 
 #include <criterion/criterion.h>
@@ -456,7 +457,7 @@ Test(tcp, the_kernel_holds_little_for_a_peer_that_does_not_read)
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	settle();
-	cr_assert_eq(getsockopt(tcp_fixture_server_fd(fd), SOL_SOCKET, SO_MEMINFO, memory, &len), 0);
+	cr_assert_eq(getsockopt(other_end(fd), SOL_SOCKET, SO_MEMINFO, memory, &len), 0);
 	cr_expect_gt(memory[SK_MEMINFO_WMEM_QUEUED], 0);
 	cr_expect_lt(memory[SK_MEMINFO_RMEM_ALLOC] + memory[SK_MEMINFO_WMEM_QUEUED] + memory[SK_MEMINFO_FWD_ALLOC],
 	             256 * 1024);
@@ -636,7 +637,7 @@ static int option(int fd, int level, int name)
 Test(tcp, accepted_sockets_have_the_options_of_their_listener)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0), theirs = tcp_fixture_server_fd(fd);
+	int fd = dial(0), theirs = other_end(fd);
 
 	cr_expect_eq(option(theirs, SOL_SOCKET, SO_KEEPALIVE), 1);
 	cr_expect_eq(option(theirs, IPPROTO_TCP, TCP_KEEPIDLE), 30);

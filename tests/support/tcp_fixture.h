@@ -3,6 +3,7 @@
  * sends back what comes, unless a helping of bytes begins with one of these:
  *
  *	'X'	what is behind it comes back, and the server closes the connection at once
+ *	'N'	nothing happens
  *	'R'	the server resets the connection
  *	'K'	the server resets the connection whose number the next byte is
  *
@@ -75,8 +76,5 @@ void tcp_fixture_reload(struct tcp_fixture *f);
 
 /* Waits until the counter of the fixture has this value (asserted). */
 void tcp_fixture_await(const _Atomic size_t *counter, size_t value);
-
-/* The server's end of a connection that the test dialled: for looking only. */
-int tcp_fixture_server_fd(int client_fd);
 
 #endif
