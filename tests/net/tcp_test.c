@@ -201,6 +201,26 @@ Test(tcp, who_does_not_close_after_our_close_is_waited_for_two_seconds)
 	close(fd);
 }
 
+Test(tcp, the_kernel_does_not_go_on_for_who_takes_nothing_after_our_close)
+{
+	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	size_t                   len;
+
+	tcp_fixture_start(&f);
+	int fd = dial(4096);
+
+	tcp_fixture_put(&f, 0, bytes, 20000); /* all of it fits into the kernel */
+	tcp_fixture_close(&f, 0);
+	tcp_fixture_await(&f.sent, 20000);
+	real_sleep_ms(20);
+	loop_thread_advance(&f.on, 2000);
+	tcp_fixture_await(&f.closed, 1);
+	real_sleep_ms(5000);
+	cr_expect_eq(read_out(fd, &len), DIAL_RESET);
+	cr_expect_lt(len, 20000);
+	close(fd);
+}
+
 Test(tcp, who_does_not_stop_sending_after_our_close_is_not_listened_to_for_long)
 {
 	static uint8_t more[65536];
