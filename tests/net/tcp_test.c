@@ -498,7 +498,7 @@ static int count_descriptors(void)
 	return count;
 }
 
-Test(tcp, thousands_come_and_go_and_nothing_stays)
+Test(tcp, a_thousand_come_and_go_and_nothing_stays)
 {
 	static const char *const said[] = { "stay", "Xclose", "R", "bye" };
 	int                      before;
