@@ -151,6 +151,32 @@ Test(text, what_is_no_utf8_becomes_question_marks)
 	}
 }
 
+Test(text, UTF_8_is_known_by_its_characters)
+{
+	static const struct {
+		const char *text;
+		bool        is_utf8;
+	} cases[] = {
+		{ "", true },
+		{ "plain", true },
+		{ "\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80", true },
+		{ "\xf4\x8f\xbf\xbf", true }, /* the last there is */
+		{ "\xf4\x90\x80\x80", false },
+		{ "cut \xc3", false },
+		{ "cut \xe2\x82", false },
+		{ "\x80", false },
+		{ "\xff", false },
+		{ "\xc0\xaf", false },     /* could be shorter */
+		{ "\xed\xa0\x80", false }, /* half of a pair */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		cr_expect_eq(text_is_utf8(cases[i].text, strlen(cases[i].text)), cases[i].is_utf8, "case %zu", i);
+	cr_expect(text_is_utf8("a\0b", 3), "a NUL is a character like any other");
+	cr_expect(text_is_utf8("\xc3\xbc", 2));
+	cr_expect_not(text_is_utf8("\xc3\xbc", 1), "what is behind the end does not count");
+}
+
 Test(text, numbers_are_digits_within_bounds)
 {
 	static const struct {

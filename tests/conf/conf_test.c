@@ -346,7 +346,7 @@ Test(conf, given_paths_are_not_derived)
 	cr_expect_str_eq(c.server_run, "r");
 	cr_expect_str_eq(c.admin_socket, "s");
 	conf_fini(&c);
-	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n[lobby]\nenable = no\n");
+	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n[lobby]\nenable = no\n[signal]\nenable = no\n");
 	cr_expect_str_eq(c.server_run, "d/run");
 	cr_expect_str_eq(c.admin_socket, "d/run/admin.sock");
 	conf_fini(&c);

@@ -155,6 +155,17 @@ Test(tcp, what_is_put_in_one_turn_leaves_in_one_write)
 	close(fd);
 }
 
+Test(tcp, what_is_flushed_does_not_wait_for_the_end_of_the_turn)
+{
+	tcp_fixture_start(&f);
+	int fd = dial(0);
+
+	dial_send(fd, "Fonce", 5, DIAL_PATIENCE_MS);
+	hear(fd, "onceonce", 8);
+	tcp_fixture_await(&f.writes, 2);
+	close(fd);
+}
+
 Test(tcp, a_peers_fin_ends_it_after_its_bytes)
 {
 	tcp_fixture_start(&f);

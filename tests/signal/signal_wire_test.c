@@ -6,7 +6,8 @@
 #include "base/auto.h"
 #include "base/hex.h"
 #include "crypt/verify.h"
-#include "support/signal_key.h"
+#include "support/identity.h"
+#include "support/vectors.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,28 +25,60 @@ static enum signal_greeting greet(struct signal_hello *out, const char *line)
 
 /* Proofs */
 
+/* The rows of vectors/signal.txt. */
+struct row {
+	char    name[16];
+	uint8_t seed[32];
+	char    identity[SIGNAL_IDENTITY_CHARS + 1];
+	char    nonce[SIGNAL_NONCE_CHARS + 1];
+	char    sig[2 * SIGNAL_SIG_BYTES + 1];
+};
+
+static size_t load_rows(struct row *rows, size_t cap)
+{
+	char   path[512], line[1024], seed[65];
+	size_t count = 0;
+	FILE  *in    = fopen(tests_path(path, sizeof(path), "vectors/signal.txt"), "re");
+
+	cr_assert_not_null(in, "%s", path);
+	while (count < cap && fgets(line, sizeof(line), in)) {
+		struct row *r = &rows[count];
+
+		if (line[0] == '#' || line[0] == '\n')
+			continue;
+		cr_assert_eq(sscanf(line, "%15[a-z] | %64[0-9a-f] | %68s | %64[0-9a-f] | %128[0-9a-f]", r->name, seed,
+		                    r->identity, r->nonce, r->sig),
+		             5, "%s", line);
+		cr_assert_eq(hex_decode(r->seed, sizeof(r->seed), seed, strlen(seed)), ERR_OK);
+		count++;
+	}
+	fclose(in);
+	return count;
+}
+
 Test(signal_wire, every_vector_is_what_its_key_signs_and_is_found_valid)
 {
-	struct signal_vector v[4];
-	size_t               count = signal_vectors_load(v, COUNT_OF(v));
+	struct row rows[4];
 
-	cr_assert_eq(count, 2);
-	for (size_t i = 0; i < count; i++) {
-		struct signal_key k = signal_key_of_seed(v[i].seed);
-		char              line[256], identity[SIGNAL_IDENTITY_CHARS + 1], signed_[SIGNAL_SIG_CHARS + 1];
+	cr_assert_eq(load_rows(rows, COUNT_OF(rows)), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct row *r   = &rows[i];
+		struct identity   who = identity_of_seed(r->seed);
+		char              line[256], identity[SIGNAL_IDENTITY_CHARS + 1], hex[2 * SIGNAL_SIG_BYTES + 1];
 		uint8_t           sig[SIGNAL_SIG_BYTES], text[SIGNAL_TEXT_BYTES];
 
-		signal_identity(identity, k.public_key);
-		cr_expect_str_eq(identity, v[i].identity);
-		signal_proof_text(text, k.public_key, v[i].nonce);
-		signal_key_sign(&k, signed_, text, sizeof(text));
-		cr_expect_str_eq(signed_, v[i].sig, "%s", v[i].name);
+		signal_identity(identity, who.key);
+		cr_expect_str_eq(identity, r->identity);
+		signal_proof_text(text, who.key, r->nonce);
+		identity_sign(sig, &who, text, sizeof(text));
+		hex_encode(hex, sig, sizeof(sig));
+		cr_expect_str_eq(hex, r->sig, "%s", r->name);
 
-		snprintf(line, sizeof(line), "auth %s", v[i].sig);
-		cr_assert(signal_read_proof(sig, (const uint8_t *)line, strlen(line)), "%s", v[i].name);
-		cr_expect(verify_ed25519(sig, text, sizeof(text), k.public_key), "%s", v[i].name);
+		snprintf(line, sizeof(line), "auth %s", r->sig);
+		cr_assert(signal_read_proof(sig, (const uint8_t *)line, strlen(line)), "%s", r->name);
+		cr_expect(verify_ed25519(sig, text, sizeof(text), who.key), "%s", r->name);
 		text[SIGNAL_TEXT_BYTES - 1] ^= 1;
-		cr_expect_not(verify_ed25519(sig, text, sizeof(text), k.public_key), "%s", v[i].name);
+		cr_expect_not(verify_ed25519(sig, text, sizeof(text), who.key), "%s", r->name);
 	}
 }
 

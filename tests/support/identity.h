@@ -16,6 +16,9 @@ struct identity {
 /* Another one for each number, the same in every run. */
 struct identity identity_of(unsigned number);
 
+/* The one whose secret begins with this seed (RFC 8032). */
+struct identity identity_of_seed(const uint8_t seed[32]);
+
 void identity_sign(uint8_t sig[64], const struct identity *who, const void *data, size_t len);
 
 #endif

@@ -58,6 +58,11 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	} else if (bytes[0] == 'X') {
 		put(e, bytes + 1, len - 1);
 		tcp_close(e->conn);
+	} else if (bytes[0] == 'F') {
+		for (int i = 0; i < 2; i++) {
+			put(e, bytes + 1, len - 1);
+			tcp_flush(e->conn);
+		}
 	} else if (bytes[0] == 'K' && len > 1) {
 		if (f->conns[bytes[1]])
 			tcp_reset(f->conns[bytes[1]]->conn);

@@ -5,6 +5,7 @@
  *	'X'	what is behind it comes back, and the server closes the connection at once
  *	'N'	nothing happens
  *	'R'	the server resets the connection
+ *	'F'	what is behind it comes back twice, each time sent at once
  *	'K'	the server resets the connection whose number the next byte is
  *
  *	struct tcp_fixture f;
