@@ -42,6 +42,8 @@ struct http_upload {
 	int64_t            length;     /* -1: chunked */
 	uint64_t           seen;       /* bytes up to now */
 	size_t             dropped;    /* of those, after data failed */
+	uint8_t           *stage;      /* where they are collected for the part; NULL: they are not */
+	size_t             staged;     /* bytes there */
 	bool               is_open;    /* begin accepted it, and neither end nor abort was called */
 	bool               is_refused; /* data failed; abort was called */
 	struct http_answer refusal;    /* what is answered then; until it is sent, its body is ours */
@@ -69,6 +71,7 @@ struct http_request {
 	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
 	bool                     has_body;     /* bytes may still be on their way when it is answered */
+	bool                     is_whole;     /* all of a small body has come: what follows is none of it */
 	struct http_upload       upload;
 	struct http_collected    text;
 	struct http_transfer     transfer;
@@ -88,6 +91,9 @@ enum MHD_Result http_request_finish(struct http_request *rq);
 
 /* The request is over, one way or the other. */
 void http_request_close(struct http_request *rq);
+
+/* Whether bytes of the peer wait in the kernel. */
+bool http_request_has_unread(const struct http_request *rq);
 
 /* GET or HEAD. */
 bool http_request_reads_only(const struct http_request *rq);

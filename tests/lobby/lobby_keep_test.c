@@ -474,7 +474,7 @@ Test(lobby_keep, one_job_waits_for_all_that_is_dirty)
 
 	data_conf()->limits.store_jobs = 1;
 	run_begin(&r, NOW_MS, WALL_MS);
-	for (uint8_t n = 0; n < COUNT_OF(lobbies); n++)
+	for (size_t n = 0; n < COUNT_OF(lobbies); n++)
 		lobbies[n] = add(&r, (uint8_t)(n + 1), NOW_MS);
 	close_gate(&r);
 	for (int round = 0; round < 3; round++) {
