@@ -173,6 +173,8 @@ static void read_some(struct tcp_conn *c, int64_t now_ms)
 		return;
 	}
 	c->needs_room = says == WIRE_ROOM;
+	if (c->needs_room)
+		tcp_stall_watch(c, now_ms);
 	tcp_conn_watch(c);
 }
 

@@ -4,6 +4,8 @@
 #include "base/metric.h"
 #include "os/log.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -102,6 +104,14 @@ void tcp_conn_drop_input(struct tcp_conn *c)
 
 void tcp_conn_on_deadline(struct tcp_conn *c)
 {
+	int ms = LINGER_MS;
+
+	/*
+	 * What the kernel still has it goes on offering without us: for minutes to a peer that takes nothing, were it not
+	 * told to give that up.
+	 */
+	if (c->phase == TCP_CONN_LINGER)
+		setsockopt(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
 	tcp_conn_end(c, c->why, c->phase == TCP_CONN_CLOSING);
 }
 

@@ -31,7 +31,12 @@ ssize_t tcp_tls_shake(struct tcp_conn *c)
 	return why == WIRE_END ? WIRE_BROKEN : why;
 }
 
-/* A record must find room whole: what the session held back would wait unseen, since the socket is not readable then. */
+/*
+ * Asked for new keys while a record is half sent, OpenSSL 3.0 wants to answer in the middle of that record and fails: such a
+ * peer loses its connection. None asks for them before it has sent very much, and who reads what it gets is not in danger.
+ *
+ * A record must find room whole: what the session held back would wait unseen, since the socket is not readable then.
+ */
 static ssize_t read_tls(struct tcp_conn *c, uint8_t *out, size_t cap, size_t *len)
 {
 	ssize_t n;

@@ -52,6 +52,7 @@ struct ws_conn {
 	enum ws_phase            phase;
 	uint32_t                 watched;      /* epoll events */
 	bool                     is_stuck;     /* the wire took no more; it says when it does */
+	bool                     needs_room;   /* TLS reads nothing before it could send something */
 	bool                     close_queued; /* our close frame is in the queue or out */
 	bool                     peer_closed;  /* no close frame of the peer is to be waited for */
 	bool                     has_client;   /* client is known; a bad forwarding field leaves it unknown */

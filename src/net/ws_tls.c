@@ -14,9 +14,7 @@
 
 static ssize_t read_tls(struct ws_conn *c, uint8_t *out, size_t cap)
 {
-	ssize_t n = wire_tls_read(c->ssl, out, cap);
-
-	return n == WIRE_ROOM ? WIRE_AGAIN : n;
+	return wire_tls_read(c->ssl, out, cap);
 }
 
 static bool holds_tls(const struct ws_conn *c)

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/metric.h"
 #include "support/dial.h"
+#include "support/other_end.h"
 #include "support/tcp_fixture.h"
 
 #include <criterion/criterion.h>
@@ -208,6 +209,26 @@ Test(tcp, who_does_not_close_after_our_close_is_waited_for_two_seconds)
 	cr_expect_eq(f.closed, 0);
 	loop_thread_advance(&f.on, 200);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
+	close(fd);
+}
+
+Test(tcp, the_kernel_does_not_go_on_for_who_takes_nothing_after_our_close)
+{
+	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	size_t                   len;
+
+	tcp_fixture_start(&f);
+	int fd = dial(4096);
+
+	tcp_fixture_put(&f, 0, bytes, 20000); /* all of it fits into the kernel */
+	tcp_fixture_close(&f, 0);
+	tcp_fixture_await(&f.sent, 20000);
+	real_sleep_ms(20);
+	loop_thread_advance(&f.on, 2000);
+	tcp_fixture_await(&f.closed, 1);
+	real_sleep_ms(5000);
+	cr_expect_eq(read_out(fd, &len), DIAL_RESET);
+	cr_expect_lt(len, 20000);
 	close(fd);
 }
 
@@ -467,7 +488,7 @@ Test(tcp, the_kernel_holds_little_for_a_peer_that_does_not_read)
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	settle();
-	cr_assert_eq(getsockopt(tcp_fixture_server_fd(fd), SOL_SOCKET, SO_MEMINFO, memory, &len), 0);
+	cr_assert_eq(getsockopt(other_end(fd), SOL_SOCKET, SO_MEMINFO, memory, &len), 0);
 	cr_expect_gt(memory[SK_MEMINFO_WMEM_QUEUED], 0);
 	cr_expect_lt(memory[SK_MEMINFO_RMEM_ALLOC] + memory[SK_MEMINFO_WMEM_QUEUED] + memory[SK_MEMINFO_FWD_ALLOC],
 	             256 * 1024);
@@ -488,7 +509,7 @@ static int count_descriptors(void)
 	return count;
 }
 
-Test(tcp, thousands_come_and_go_and_nothing_stays)
+Test(tcp, a_thousand_come_and_go_and_nothing_stays)
 {
 	static const char *const said[] = { "stay", "Xclose", "R", "bye" };
 	int                      before;
@@ -647,7 +668,7 @@ static int option(int fd, int level, int name)
 Test(tcp, accepted_sockets_have_the_options_of_their_listener)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0), theirs = tcp_fixture_server_fd(fd);
+	int fd = dial(0), theirs = other_end(fd);
 
 	cr_expect_eq(option(theirs, SOL_SOCKET, SO_KEEPALIVE), 1);
 	cr_expect_eq(option(theirs, IPPROTO_TCP, TCP_KEEPIDLE), 30);

@@ -5,6 +5,7 @@
 
 #include "base/metric.h"
 #include "support/dial.h"
+#include "support/other_end.h"
 #include "support/tls_peer.h"
 #include "support/ws_client.h"
 #include "support/ws_fixture.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static struct ws_fixture f;
@@ -286,6 +288,48 @@ Test(ws_tls, records_that_leave_in_pieces_stay_whole)
 		cr_expect_eq(last, s.to - 1);
 	}
 	cr_expect_eq(heard + metric_get(M_WS_DROPPED_FULL) + metric_get(M_WS_DROPPED_OLD), s.to);
+	tls_client_close(&c);
+}
+
+static size_t turns;
+
+static void count_turn(struct loop_flush *flush)
+{
+	(void)flush;
+	turns++;
+}
+
+/* Requests for new keys, and pongs, since too many requests with nothing between them are an error. */
+static void ask_for_keys(struct tls_client *c)
+{
+	for (int i = 0; i < 100; i++) {
+		cr_assert_eq(SSL_key_update(c->ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+		send_frame(c, 0x8a, "", 0);
+	}
+}
+
+/* The answers fill the socket, and TLS reads nothing more before it has answered. */
+Test(ws_tls, new_keys_for_who_reads_nothing_do_not_turn_the_loop)
+{
+	static struct loop_flush flush = { .run = count_turn };
+	int                      few   = 4096;
+	size_t                   before;
+
+	loop_add_flush(f.on.loop, &flush);
+	ws_fixture_start(&f);
+	struct tls_client c = open_upgraded(4096);
+
+	setsockopt(other_end(c.fd), SOL_SOCKET, SO_SNDBUF, &few, sizeof(few));
+	do
+		ask_for_keys(&c);
+	while (other_end_reads(c.fd));
+	before = turns;
+	real_sleep_ms(300);
+	cr_expect_lt(turns - before, 30);
+
+	/* Who reads again is heard again. */
+	send_frame(&c, 0x82, "Za", 2);
+	expect_bytes(&c, "\x82\x02Za", 4);
 	tls_client_close(&c);
 }
 

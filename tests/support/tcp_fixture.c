@@ -4,12 +4,9 @@
 #include "support/dial.h"
 
 #include <criterion/criterion.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 static char empty[] = "";
 
@@ -266,20 +263,4 @@ void tcp_fixture_await(const _Atomic size_t *counter, size_t value)
 	while (*counter != value && real_now_ms() < until)
 		real_sleep_ms(1);
 	cr_assert_eq(*counter, value, "it is %zu and not %zu", (size_t)*counter, value);
-}
-
-int tcp_fixture_server_fd(int client_fd)
-{
-	struct sockaddr_in mine, peer = { .sin_family = AF_UNSPEC };
-	socklen_t          len = sizeof(mine);
-
-	cr_assert_eq(getsockname(client_fd, (struct sockaddr *)&mine, &len), 0);
-	for (int fd = 0; fd < 65536; fd++) {
-		len = sizeof(peer);
-		if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.sin_family == AF_INET &&
-		    peer.sin_port == mine.sin_port)
-			return fd;
-	}
-	cr_assert_fail("the server has no such connection");
-	return -1;
 }

@@ -78,7 +78,4 @@ void tcp_fixture_reload(struct tcp_fixture *f);
 /* Waits until the counter of the fixture has this value (asserted). */
 void tcp_fixture_await(const _Atomic size_t *counter, size_t value);
 
-/* The server's end of a connection that the test dialled: for looking only. */
-int tcp_fixture_server_fd(int client_fd);
-
 #endif
