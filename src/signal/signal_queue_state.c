@@ -112,6 +112,7 @@ static void append(struct signal_queue *q, struct signal_block **chain, const vo
 		if (free_in_tail(q) == 0) {
 			struct signal_block *block = *chain;
 
+			assert(block); /* take_chain has counted */
 			*chain      = block->next;
 			block->next = NULL;
 			if (q->tail)

@@ -159,21 +159,16 @@ static void on_send(struct signal_peer *dest, bool is_test)
 		dest->lane->flush(dest);
 }
 
-static void do_step(struct signal_peer *p, const struct signal_step *step, int64_t now_ms)
+static void do_step(struct signal_peer *p, const struct signal_step *step)
 {
-	struct signal_step proved;
-
 	if (step->evicted)
 		evict(peer_of(step->evicted), p);
 	switch (step->what) {
 	case SIGNAL_WAIT:
+	case SIGNAL_VERIFY: /* done by signal_peer_on_line */
 		break;
 	case SIGNAL_CHALLENGE:
 		challenge(p);
-		break;
-	case SIGNAL_VERIFY:
-		proved = signal_proved(&p->relay->state, &p->state, is_proved(p, step->sig), now_ms);
-		do_step(p, &proved, now_ms);
 		break;
 	case SIGNAL_REGISTERED:
 		on_registered(p);
@@ -238,16 +233,19 @@ struct signal_peer *signal_peer_enter(struct signal_relay *r, const struct signa
 
 void signal_peer_on_line(struct signal_peer *p, const uint8_t *line, size_t len, int64_t now_ms)
 {
-	struct signal_step step = signal_on_line(&p->relay->state, &p->state, line, len, now_ms);
+	struct signal_state *s    = &p->relay->state;
+	struct signal_step   step = signal_on_line(s, &p->state, line, len, now_ms);
 
-	do_step(p, &step, now_ms);
+	if (step.what == SIGNAL_VERIFY)
+		step = signal_proved(s, &p->state, is_proved(p, step.sig), now_ms);
+	do_step(p, &step);
 }
 
 void signal_peer_on_bad_line(struct signal_peer *p, enum signal_why why)
 {
 	struct signal_step step = signal_on_bad_line(&p->relay->state, &p->state, why);
 
-	do_step(p, &step, 0);
+	do_step(p, &step);
 }
 
 static void free_peer(struct signal_peer *p, int64_t now_ms)

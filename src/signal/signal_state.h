@@ -93,7 +93,7 @@ void signal_state_fini(struct signal_state *s); /* every connection has left */
 
 /* What is to be done now. */
 struct signal_step {
-	enum {
+	enum signal_what {
 		SIGNAL_WAIT,       /* nothing */
 		SIGNAL_CHALLENGE,  /* draw a nonce, signal_challenged, send it */
 		SIGNAL_VERIFY,     /* sig over signal_proof_text of the key and nonce; then signal_proved */

@@ -10,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT       "first\n\nthe third line\r\n \nlast\n"
 #define LINE_COUNT 5
+
+static const char text[] = "first\n\nthe third line\r\n \nlast\n";
 
 static const char *const lines[LINE_COUNT] = { "first", "", "the third line\r", " ", "last" };
 
 /* One piece, in memory of its own; returns the number of lines that came so far. */
 static size_t feed(struct signal_reader *r, const char *bytes, size_t len, size_t found)
 {
-	uint8_t       *piece = malloc(len);
+	uint8_t       *piece = malloc(len ? len : 1);
 	const uint8_t *at    = piece, *line;
 	size_t         line_len;
 
@@ -36,26 +37,26 @@ static size_t feed(struct signal_reader *r, const char *bytes, size_t len, size_
 
 Test(signal_line, any_three_pieces_give_the_same_lines)
 {
-	size_t len = strlen(TEXT);
+	size_t len = strlen(text);
 
 	for (size_t a = 0; a <= len; a++) {
 		for (size_t b = a; b <= len; b++) {
 			struct signal_reader r     = { 0 };
-			size_t               found = feed(&r, TEXT, a, 0);
+			size_t               found = feed(&r, text, a, 0);
 
-			found = feed(&r, TEXT + a, b - a, found);
-			found = feed(&r, TEXT + b, len - b, found);
+			found = feed(&r, text + a, b - a, found);
+			found = feed(&r, text + b, len - b, found);
 			cr_expect_eq(found, (size_t)LINE_COUNT, "cut at %zu and %zu", a, b);
 			signal_reader_fini(&r);
 		}
 	}
 }
 
-static enum signal_read read_text(struct signal_reader *r, const char *text, size_t max, size_t *len)
+static enum signal_read read_text(struct signal_reader *r, const char *bytes, size_t max, size_t *len)
 {
-	const uint8_t *at = (const uint8_t *)text, *line;
+	const uint8_t *at = (const uint8_t *)bytes, *line;
 
-	return signal_reader_next(r, &at, at + strlen(text), max, &line, len);
+	return signal_reader_next(r, &at, at + strlen(bytes), max, &line, len);
 }
 
 Test(signal_line, a_line_of_the_limit_is_read_and_one_byte_more_is_too_long)

@@ -184,7 +184,7 @@ static const char *const event_names[EVENTS] = { "greeting",   "proof line", "re
 	                                         "challenged", "valid",      "invalid",    "deadline",   "leave" };
 
 struct outcome {
-	int               what;
+	enum signal_what  what;
 	enum signal_why   why;
 	enum signal_phase phase;
 };
