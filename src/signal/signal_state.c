@@ -131,7 +131,7 @@ enum signal_why signal_enter(struct signal_state *s, struct signal_conn *c, cons
 /* No name, no queue, no slot: a connection on its way out takes none of them from others. */
 static void shut(struct signal_state *s, struct signal_conn *c)
 {
-	if (c->phase == SIGNAL_READY && map_get(&s->by_key, c->self.key) == c)
+	if (c->phase == SIGNAL_READY) /* whom a newer one has replaced is so no more */
 		map_remove(&s->by_key, c->self.key);
 	signal_queue_clear(&c->queue, &s->store);
 	give_unproved(s, c);

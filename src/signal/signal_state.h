@@ -142,7 +142,7 @@ struct signal_step signal_proved(struct signal_state *s, struct signal_conn *c, 
 /* One whose deadline is over, CLOSED by now; call again. NULL: no more; *next_ms: when to ask again, 0: nobody waits. */
 struct signal_conn *signal_on_tick(struct signal_state *s, int64_t now_ms, int64_t *next_ms);
 
-/* It is gone: slot, name (unless a newer one has it) and queue are given back. Harmless when it has left already. */
+/* It is gone: slot, name and queue are given back. Harmless when it has left already. */
 void signal_leave(struct signal_state *s, struct signal_conn *c, int64_t now_ms);
 
 /* A READY one's queue has sent so much (signal_queue_pieces), or is to be sent line by line (signal_queue_take). */

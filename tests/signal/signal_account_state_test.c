@@ -43,6 +43,17 @@ Test(signal_account_state, a_line_counts_for_ten_seconds_and_not_for_eleven)
 	signal_account_let(&a, x, 90000);
 }
 
+Test(signal_account_state, a_long_silence_leaves_nothing_of_any_second)
+{
+	struct signal_account *x = signal_account_hold(&a, "key1", 0);
+
+	for (int64_t ms = 0; ms < SIGNAL_SPAN_SLOTS * 1000; ms += 1000)
+		count_at(x, ms);
+	cr_expect_eq(signal_account_lines(x, 10999), SIGNAL_SPAN_SLOTS);
+	cr_expect_eq(signal_account_lines(x, 99999999), 0);
+	signal_account_let(&a, x, 99999999);
+}
+
 Test(signal_account_state, is_forgotten_with_its_last_holder_unless_it_has_lines)
 {
 	struct signal_account *x = signal_account_hold(&a, "key1", 0), *y = signal_account_hold(&a, "key2", 0);

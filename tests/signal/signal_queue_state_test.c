@@ -146,6 +146,18 @@ Test(signal_queue_state, there_is_a_place_for_one_self_test_beside_a_full_queue)
 	cr_expect(signal_queue_is_empty(&q));
 }
 
+Test(signal_queue_state, the_self_test_beside_the_queue_is_no_part_of_a_share)
+{
+	struct signal_sender self = who(7, 7);
+
+	put_many(7, 7, 10, 32);
+	put_many(1, 1, 10, 32);
+	cr_expect_eq(put(&self, 0, true), SIGNAL_PUT);
+	cr_expect_eq(put(&self, 10, false), SIGNAL_PUT_FULL);
+	signal_queue_sent(&q, &store, 10 + HEAD_BYTES); /* one of its own */
+	cr_expect_eq(put(&self, 10, false), SIGNAL_PUT);
+}
+
 Test(signal_queue_state, a_self_test_needs_no_place_of_its_own_while_there_is_room)
 {
 	struct signal_sender self = who(7, 1);
