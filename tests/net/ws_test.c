@@ -5,7 +5,7 @@
 
 #include "base/metric.h"
 #include "support/dial.h"
-#include "support/tcp_fixture.h"
+#include "support/other_end.h"
 #include "support/ws_client.h"
 #include "support/ws_fixture.h"
 
@@ -659,7 +659,7 @@ Test(ws, a_part_may_say_how_its_sockets_are_treated)
 
 	ws_fixture_start(&f);
 	struct ws_client *c      = ws_client_open(f.port, NULL);
-	int               theirs = tcp_fixture_server_fd(c->fd);
+	int               theirs = other_end(c->fd);
 
 	ws_fixture_do(&f, set_socket, &want);
 	cr_expect_eq(option(theirs, SOL_SOCKET, SO_SNDBUF), 2 * 32768, "the kernel doubles it");
