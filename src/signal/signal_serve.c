@@ -68,12 +68,13 @@ void signal_reload(struct signal_relay *r, const struct conf *conf, const char *
 /* The state has closed it: nothing of it counts any more. */
 static void close_peer(struct signal_peer *p, enum signal_why why, const uint8_t *offered, size_t len)
 {
-	struct signal_about who = about(p, p->state.holds_peer);
+	struct signal_about who = about(p, p->state.identity != NULL);
 
 	signal_log_closed(&p->relay->log, &who, why, offered, len);
 	p->is_counted = true;
 	timer_clear(&p->timer);
 	p->lane->close(p);
+	publish(p->relay);
 }
 
 /* Not by a close: that would wait for a peer that may have been dead for a while. */
@@ -263,7 +264,7 @@ static void free_peer(struct signal_peer *p, int64_t now_ms)
 
 void signal_peer_on_closed(struct signal_peer *p, enum signal_end end, int64_t now_ms)
 {
-	struct signal_about who = about(p, p->state.holds_peer);
+	struct signal_about who = about(p, p->state.identity != NULL);
 
 	if (!p->is_counted)
 		signal_log_gone(&who, end);

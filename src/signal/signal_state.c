@@ -128,23 +128,20 @@ enum signal_why signal_enter(struct signal_state *s, struct signal_conn *c, cons
 	return why;
 }
 
-/* It has no name and no queue any more; its slot stays taken as long as the connection is there. */
+/* No name, no queue, no slot: a connection on its way out takes none of them from others. */
 static void shut(struct signal_state *s, struct signal_conn *c)
 {
 	if (c->phase == SIGNAL_READY && map_get(&s->by_key, c->self.key) == c)
 		map_remove(&s->by_key, c->self.key);
 	signal_queue_clear(&c->queue, &s->store);
-	list_remove(&c->unproved); /* its deadline means nothing any more */
+	give_unproved(s, c);
+	give_peer(s, c);
 	c->phase = SIGNAL_CLOSED;
 }
 
 void signal_leave(struct signal_state *s, struct signal_conn *c, int64_t now_ms)
 {
 	shut(s, c);
-	if (!c->address)
-		return;
-	give_unproved(s, c);
-	give_peer(s, c);
 	let_accounts(s, c, now_ms);
 }
 

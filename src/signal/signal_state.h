@@ -64,10 +64,10 @@ enum signal_why {
 struct signal_conn {
 	struct list            unproved; /* in signal_state.unproved */
 	enum signal_phase      phase;
-	bool                   holds_unproved, holds_peer; /* slots */
-	int64_t                deadline_ms;                /* of one that is not READY */
-	struct signal_account *address, *network, *identity;
-	struct signal_sender   self; /* the key is claimed, and proved once READY */
+	bool                   holds_unproved, holds_peer;   /* slots */
+	int64_t                deadline_ms;                  /* of one that is not READY */
+	struct signal_account *address, *network, *identity; /* the last of who has proved it, until it leaves */
+	struct signal_sender   self;                         /* the key is claimed, and proved once READY */
 	char                   nonce[SIGNAL_NONCE_CHARS];
 	struct signal_queue    queue; /* what waits for it */
 };
@@ -100,7 +100,7 @@ struct signal_step {
 		SIGNAL_REGISTERED, /* it is READY */
 		SIGNAL_SEND,       /* dest has one line more in its queue */
 		SIGNAL_DROP,       /* the line; why counts it */
-		SIGNAL_CLOSE       /* this connection, CLOSED by now; why says how it is counted */
+		SIGNAL_CLOSE /* this connection, CLOSED by now, without slot and name; why says how it is counted */
 	} what;
 	enum signal_why     why;
 	bool                is_test; /* SEND: of a self test */
@@ -142,7 +142,7 @@ struct signal_step signal_proved(struct signal_state *s, struct signal_conn *c, 
 /* One whose deadline is over, CLOSED by now; call again. NULL: no more; *next_ms: when to ask again, 0: nobody waits. */
 struct signal_conn *signal_on_tick(struct signal_state *s, int64_t now_ms, int64_t *next_ms);
 
-/* It is gone: gives back its slot, its name (unless a newer one has it) and its queue. Harmless when it has left already. */
+/* It is gone: slot, name (unless a newer one has it) and queue are given back. Harmless when it has left already. */
 void signal_leave(struct signal_state *s, struct signal_conn *c, int64_t now_ms);
 
 /* A READY one's queue has sent so much (signal_queue_pieces), or is to be sent line by line (signal_queue_take). */

@@ -32,19 +32,40 @@ static void trim(const uint8_t **text, size_t *len)
 		(*len)--;
 }
 
-/* Names and proofs are compared as text elsewhere, so there is one way to write them: no digit is in upper case. */
-static bool read_lower_hex(uint8_t *out, size_t bytes, const uint8_t *text, size_t len)
+#define NO_DIGIT 0x80
+
+/* One more than a digit's value, so that what is not named here is none. */
+static const uint8_t digits[256] = {
+	['0'] = 1, ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+	['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16
+};
+
+static unsigned digit_value(uint8_t c)
 {
-	for (size_t i = 0; i < len; i++)
-		if (text[i] >= 'A' && text[i] <= 'F')
-			return false;
-	return hex_decode(out, bytes, (const char *)text, len) == ERR_OK;
+	return digits[c] ? digits[c] - 1U : NO_DIGIT;
+}
+
+/*
+ * Names and proofs are compared as text elsewhere, so there is one way to write them: no digit is in upper case. This is
+ * done for every line, which is why it has a table of its own.
+ */
+static bool read_lower_hex(uint8_t *out, size_t bytes, const uint8_t *text)
+{
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned high = digit_value(text[2 * i]), low = digit_value(text[2 * i + 1]);
+
+		seen |= high | low;
+		out[i] = (uint8_t)(high << 4 | low);
+	}
+	return seen < NO_DIGIT;
 }
 
 static bool read_identity(uint8_t key[SIGNAL_KEY_BYTES], const uint8_t *text, size_t len)
 {
 	return len == SIGNAL_IDENTITY_CHARS && memcmp(text, PREFIX, TEXT_LEN(PREFIX)) == 0 &&
-	       read_lower_hex(key, SIGNAL_KEY_BYTES, text + TEXT_LEN(PREFIX), len - TEXT_LEN(PREFIX));
+	       read_lower_hex(key, SIGNAL_KEY_BYTES, text + TEXT_LEN(PREFIX));
 }
 
 enum signal_greeting signal_read_greeting(struct signal_hello *out, const uint8_t *line, size_t len)
@@ -80,7 +101,7 @@ bool signal_read_proof(uint8_t out[SIGNAL_SIG_BYTES], const uint8_t *line, size_
 	trim(&line, &len);
 	return len == TEXT_LEN(PROOF_VERB) + 2 * (size_t)SIGNAL_SIG_BYTES &&
 	       memcmp(line, PROOF_VERB, TEXT_LEN(PROOF_VERB)) == 0 &&
-	       read_lower_hex(out, SIGNAL_SIG_BYTES, line + TEXT_LEN(PROOF_VERB), len - TEXT_LEN(PROOF_VERB));
+	       read_lower_hex(out, SIGNAL_SIG_BYTES, line + TEXT_LEN(PROOF_VERB));
 }
 
 void signal_proof_text(uint8_t out[SIGNAL_TEXT_BYTES], const uint8_t key[SIGNAL_KEY_BYTES],

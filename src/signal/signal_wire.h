@@ -43,7 +43,7 @@ enum signal_greeting signal_read_greeting(struct signal_hello *out, const uint8_
 
 void signal_build_challenge(uint8_t out[SIGNAL_CHALLENGE_BYTES], const char nonce[SIGNAL_NONCE_CHARS]);
 
-/* False, with out untouched, for anything but a proof. */
+/* False for anything but a proof; out may hold anything then. */
 bool signal_read_proof(uint8_t out[SIGNAL_SIG_BYTES], const uint8_t *line, size_t len);
 
 /* The bytes that the key's owner has to sign. */

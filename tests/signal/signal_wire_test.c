@@ -132,11 +132,11 @@ static const struct proof_case {
 Test(signal_wire, only_a_proof_is_read_as_one)
 {
 	for (size_t i = 0; i < COUNT_OF(proofs); i++) {
-		uint8_t sig[SIGNAL_SIG_BYTES] = { 0xee };
+		uint8_t sig[SIGNAL_SIG_BYTES];
 		bool    read = signal_read_proof(sig, (const uint8_t *)proofs[i].line, strlen(proofs[i].line));
 
 		cr_expect_eq(read, proofs[i].is_proof, "%s", proofs[i].line);
-		cr_expect_eq(sig[0], read ? 0x01 : 0xee, "%s", proofs[i].line);
+		cr_expect(!read || sig[0] == 0x01, "%s", proofs[i].line);
 	}
 }
 
