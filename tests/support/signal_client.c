@@ -41,9 +41,11 @@ const char *const *signal_tls_sets(const char *const *more)
 	static const char *sets[32];
 	size_t             count = 0;
 
-	strcpy(cert_folder, "/tmp/coopd-cert-XXXXXX");
-	cr_assert_not_null(mkdtemp(cert_folder));
-	atexit(remove_cert);
+	if (!*cert_folder) {
+		strcpy(cert_folder, "/tmp/coopd-cert-XXXXXX");
+		cr_assert_not_null(mkdtemp(cert_folder));
+		atexit(remove_cert);
+	}
 	snprintf(cert, sizeof(cert), "tls.cert=%s/cert.pem", cert_folder);
 	snprintf(key, sizeof(key), "tls.key=%s/key.pem", cert_folder);
 	tls_make_cert(cert + strlen("tls.cert="), key + strlen("tls.key="), "first.example");

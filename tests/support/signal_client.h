@@ -41,7 +41,7 @@ struct signal_client {
 	struct signal_client *next; /* of all that are not freed */
 };
 
-/* Settings for a server with a TLS listener; its certificate lies in the test's folder for as long as the test lasts. */
+/* Settings for a server with a TLS listener; its certificate lies below /tmp for as long as the test lasts. */
 const char *const *signal_tls_sets(const char *const *more);
 
 /* Connected; nothing was said. from: another address of this machine to come from (over WebSocket: forwarded), or NULL. */
