@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, update files, WebSocket listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -25,6 +25,7 @@
 #include "server_reload.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
+#include "update/update_serve.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -48,7 +49,8 @@ struct server {
 	struct loop        *loop;
 	struct tunnel      *tunnel;
 	struct ws          *ws;
-	struct cloud       *cloud; /* NULL: not wanted */
+	struct cloud       *cloud;  /* NULL: not wanted */
+	struct update      *update; /* NULL: not wanted */
 	struct health       health;
 	struct http_part    front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t              front_count;
@@ -129,6 +131,16 @@ static bool build_cloud(struct server *s)
 	return true;
 }
 
+static bool build_update(struct server *s)
+{
+	if (!s->conf->update_enable || !s->conf->update_dir[0])
+		return true;
+	if (update_new(&s->update, s->loop, s->conf, stderr) != ERR_OK)
+		return false;
+	add_front(s, update_routes, s->update);
+	return true;
+}
+
 /* Everything up to the point where clients could come in. */
 static bool build(struct server *s)
 {
@@ -147,7 +159,7 @@ static bool build(struct server *s)
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
-	if (!build_cloud(s))
+	if (!build_cloud(s) || !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	health_init(&s->health, s->store);
@@ -206,6 +218,8 @@ static bool start(struct server *s)
 	tunnel_start(s->tunnel);
 	if (s->cloud)
 		cloud_start(s->cloud);
+	if (s->update)
+		update_start(s->update);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
@@ -316,6 +330,8 @@ static void take_down(struct server *s)
 		http_stop(s->http);
 	if (s->reload)
 		reload_free(s->reload);
+	if (s->update)
+		update_stop(s->update);
 	if (s->cloud)
 		cloud_finish(s->cloud);
 	if (s->store)
@@ -326,6 +342,8 @@ static void take_down(struct server *s)
 		ws_free(s->ws);
 	if (s->cloud)
 		cloud_free(s->cloud);
+	if (s->update)
+		update_free(s->update);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)

@@ -136,7 +136,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 	if (came == 0)
 		return http_request_finish(rq);
 	*len = 0; /* taken */
-	return rq->route->body ? http_body_data(rq, data, came) : MHD_NO;
+	return http_request_data(rq, data, came);
 }
 
 /*
@@ -195,7 +195,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 
 	if (!rq)
 		return;
-	http_body_close(rq);
+	http_request_close(rq);
 	if (info) {
 		count_answer(info->http_status);
 		log_answer(rq, ours, info->http_status);

@@ -192,7 +192,8 @@ struct http_config {
 	size_t                   more_count;
 	/*
 	 * Where a POST goes whose path no route has, or none for POST, so that its body can be judged first: a route of
-	 * more's or of routes, whose text.handle answers. NULL: 404 or 405 at once.
+	 * more's or of routes, or one of its own, whose text.handle answers. NULL: 404 or 405 at once; that is also for a
+	 * path whose routes have another form of errors than this one.
 	 */
 	const struct http_route *stray_post;
 	void                    *stray_part;

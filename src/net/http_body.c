@@ -108,6 +108,7 @@ void http_body_close(struct http_request *rq)
 	}
 	if (!up->refusal.is_static)
 		free(up->refusal.body);
+	http_shared_drop(up->refusal.shared);
 	*up = (struct http_upload){ 0 };
 	give_transfer(rq);
 }

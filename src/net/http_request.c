@@ -192,19 +192,27 @@ enum err http_guard_origin(struct http_answer *a, struct http_request *rq, void 
 	return is_allowed_origin(rq->server->conf, http_header(rq, "Origin")) ? ERR_OK : ERR_ORIGIN;
 }
 
+/* Its route does not look at the path. */
+static bool is_stray(const struct http_request *rq)
+{
+	return rq->route && rq->route == rq->server->cfg.stray_post;
+}
+
 /* All of a head that can be refused before the guard is asked. found: what http_route_find said. */
 static enum err check_head(const struct http_request *rq, const struct http_head *head, const char *version,
                            enum err found)
 {
+	bool takes_body = found == ERR_OK && rq->route->body;
 	/* A coding in HTTP/1.0 is unknown to whoever forwards by the rules of 1.0 (RFC 9112, 6.1). */
-	bool     takes_chunks = found == ERR_OK && rq->route->body && strcmp(version, "HTTP/1.1") == 0;
-	enum err e            = http_head_check(head, rq->method, takes_chunks);
+	bool     takes_chunks = takes_body && strcmp(version, "HTTP/1.1") == 0;
+	bool     takes_text   = takes_body && rq->route->body->text;
+	enum err e            = http_head_check(head, rq->method, takes_chunks, takes_text);
 
 	if (head->bytes + rq->line_bytes > (size_t)rq->server->conf->limits.http_head)
 		return ERR_HEAD_TOO_BIG;
 	if (e != ERR_OK)
 		return e;
-	return http_path_is_plain(rq->path) ? ERR_OK : ERR_NOT_FOUND;
+	return http_path_is_plain(rq->path) || is_stray(rq) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
@@ -224,9 +232,18 @@ enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 		return http_send(rq, &a, e);
 	if (found != ERR_OK)
 		return http_send_error(rq, found);
+	if (rq->route->body && rq->route->body->text)
+		return http_text_begin(rq, head.lengths ? head.length : -1);
 	if (rq->route->body)
 		return http_body_begin(rq, head.length);
 	return rq->has_body ? http_send_error(rq, ERR_TOO_BIG) : MHD_YES;
+}
+
+enum MHD_Result http_request_data(struct http_request *rq, const void *bytes, size_t len)
+{
+	if (!rq->route->body)
+		return MHD_NO;
+	return rq->route->body->text ? http_text_data(rq, bytes, len) : http_body_data(rq, bytes, len);
 }
 
 enum MHD_Result http_request_finish(struct http_request *rq)
@@ -235,9 +252,15 @@ enum MHD_Result http_request_finish(struct http_request *rq)
 	enum err           e;
 
 	if (rq->route->body)
-		return http_body_finish(rq);
+		return rq->route->body->text ? http_text_finish(rq) : http_body_finish(rq);
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
 	e = rq->route->handler(&a, rq, rq->part);
 	return http_send(rq, &a, e);
+}
+
+void http_request_close(struct http_request *rq)
+{
+	http_body_close(rq);
+	http_text_close(rq);
 }

@@ -4,6 +4,7 @@
  *	http_request	the head is judged, the handler is called
  *	http_route	which route a path belongs to
  *	http_body	a body on its way to a part
+ *	http_text	a small body, taken at once
  *	http_answer	an answer on its way to the library
  */
 #ifndef NET_HTTP_REQUEST_H
@@ -44,6 +45,12 @@ struct http_upload {
 	struct http_answer refusal;    /* what is answered then; until it is sent, its body is ours */
 };
 
+/* A small body, as far as it came. */
+struct http_collected {
+	char  *bytes; /* NULL: none yet */
+	size_t len, cap;
+};
+
 /* One per connection, used for its requests one after the other. */
 struct http_request {
 	struct http_server      *server;
@@ -59,6 +66,7 @@ struct http_request {
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
 	bool                     has_body;     /* bytes may still be on their way when it is answered */
 	struct http_upload       upload;
+	struct http_collected    text;
 	struct http_transfer     transfer;
 	char                     methods[HTTP_METHODS_BYTES]; /* for Allow */
 	size_t                   part_count;
@@ -68,15 +76,21 @@ struct http_request {
 /* The head is there: an answer is queued when it must be refused, none otherwise. MHD_NO: the connection must go. */
 enum MHD_Result http_request_begin(struct http_request *rq, const char *version);
 
+/* Some bytes of the body came. MHD_NO: the connection must go. */
+enum MHD_Result http_request_data(struct http_request *rq, const void *bytes, size_t len);
+
 /* The whole request is there: its handler runs, and an answer is queued. */
 enum MHD_Result http_request_finish(struct http_request *rq);
+
+/* The request is over, one way or the other. */
+void http_request_close(struct http_request *rq);
 
 /* GET or HEAD. */
 bool http_request_reads_only(const struct http_request *rq);
 
 /*
- * Fills rq->route, parts and methods. ERR_NOT_FOUND: no route has the path. ERR_METHOD: none of those that have it
- * takes the method; route is one of them, and methods has them all.
+ * Fills rq->route, part, parts and methods. ERR_NOT_FOUND: no route has the path. ERR_METHOD: none of those that have it
+ * takes the method; route is one of them, and methods has them all. Some of both go to cfg.stray_post instead.
  */
 enum err http_route_find(struct http_request *rq);
 
@@ -93,6 +107,14 @@ enum MHD_Result http_body_finish(struct http_request *rq);
 
 /* The request is over, one way or the other: aborts a body that did not reach its end. */
 void http_body_close(struct http_request *rq);
+
+/* --- Small bodies (http_text.c) --- */
+
+/* At the head, as http_request_begin. length -1: the head names none. */
+enum MHD_Result http_text_begin(struct http_request *rq, int64_t length);
+enum MHD_Result http_text_data(struct http_request *rq, const void *bytes, size_t len);
+enum MHD_Result http_text_finish(struct http_request *rq);
+void            http_text_close(struct http_request *rq);
 
 /* --- Answers (http_answer.c) --- */
 

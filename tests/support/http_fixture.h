@@ -26,11 +26,13 @@
 #define HTTP_FIXTURE_PROXY "127.0.0.1"
 
 struct http_fixture {
-	struct conf         conf; /* every limit at its default; may be changed before the start */
-	struct http_server *server;
-	int                 port;
-	int                 clock_fd;
-	int64_t             moved_ms;
+	struct conf              conf;       /* every limit at its default; may be changed before the start */
+	const struct http_route *stray_post; /* as in http_config, before the start */
+	http_error_form          errors;
+	struct http_server      *server;
+	int                      port;
+	int                      clock_fd;
+	int64_t                  moved_ms;
 };
 
 void http_fixture_init(struct http_fixture *f);
