@@ -34,6 +34,12 @@ void text_trim(const char **text, size_t *len);
 void text_escape(char *out, size_t cap, const void *data, size_t len);
 
 /*
+ * The length of the whole, shortest-form character (surrogates and what lies beyond U+10FFFF excluded) that these bytes
+ * start with, and its code point; 0 for none, *code is untouched then. len is at least 1.
+ */
+size_t text_char(uint32_t *code, const void *data, size_t len);
+
+/*
  * Makes the text valid UTF-8 without changing its length: each byte that is no part of a whole, shortest-form character
  * (surrogates and what lies beyond U+10FFFF excluded) becomes '?'.
  */

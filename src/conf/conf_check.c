@@ -47,6 +47,28 @@ static void check_tls(struct check *k)
 		problem(k, CONF_ROW_tls_key, "tls.key: a private key needs its certificate, tls.cert");
 	else if (wants && !cert)
 		problem(k, CONF_ROW_tunnel_tls_listen, "tunnel.tls_listen: needs tls.cert and tls.key");
+	else if (c->tls_require && !cert)
+		problem(k, CONF_ROW_tls_require, "tls.require: needs tls.cert and tls.key");
+}
+
+/* In production nothing is made up that a TURN server or other programs have to know. */
+static void check_secret(struct check *k, enum conf_row_id id, const char *variable, const char *whose)
+{
+	const char *secret = *(char *const *)conf_field_const(k->conf, &conf_rows[id]);
+
+	if (!k->bad[id] && !*secret)
+		problem(k, id,
+		        "%s.%s: is empty, and in production nobody makes it up; make one with \"openssl rand -hex 32\" "
+		        "and set it here or as %s (%s), or set lobby.enable = no",
+		        conf_rows[id].section, conf_rows[id].name, variable, whose);
+}
+
+static void check_secrets(struct check *k)
+{
+	if (!k->conf->server_production || !k->conf->lobby_enable)
+		return;
+	check_secret(k, CONF_ROW_turn_secret, "COOP_TURN_SECRET", "the TURN server gets the same");
+	check_secret(k, CONF_ROW_signal_token, "COOP_SIGNALING_TOKEN", "players are told it");
 }
 
 static void check_paths(struct check *k)
@@ -95,6 +117,7 @@ size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
 	struct check k = { .conf = c, .bad = bad, .report = report };
 
 	check_tls(&k);
+	check_secrets(&k);
 	check_paths(&k);
 	for (size_t i = 0; i < COUNT_OF(orders); i++)
 		check_order(&k, &orders[i]);

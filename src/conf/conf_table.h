@@ -14,6 +14,7 @@
 /* One for each type word of conf.def, and one for all rows of limits.def. */
 enum conf_type {
 	CONF_TYPE_TEXT,
+	CONF_TYPE_WORD,
 	CONF_TYPE_HOST,
 	CONF_TYPE_HEADER,
 	CONF_TYPE_PATH,

@@ -137,6 +137,20 @@ bool conf_word_host(const struct conf_row *row, const char *word, struct conf_wh
 	       conf_refuse(why, row, word, "is no host name; write it without scheme, port and path: coop.example.org");
 }
 
+bool conf_word_plain(const struct conf_row *row, const char *word, struct conf_why *why)
+{
+	for (const char *c = word; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f)
+			return conf_refuse(why, row, word,
+			                   "has a character that is no plain letter, digit or sign; blanks do not "
+			                   "belong here either");
+	if (strlen(word) > CONF_WORD_MAX)
+		return conf_refuse(why, row, word, "is longer than %d characters, where players' programs cut it",
+		                   CONF_WORD_MAX);
+	return (row->flags & SECRET) || !conf_word_has_comment(word) ||
+	       conf_refuse(why, row, word, "begins with # or ;, which begins a comment");
+}
+
 bool conf_word_header(const struct conf_row *row, const char *word, struct conf_why *why)
 {
 	size_t len = strlen(word);
@@ -163,4 +177,14 @@ bool conf_word_has_control(const char *text)
 		if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
 			return true;
 	return false;
+}
+
+bool conf_word_is_utf8(const char *text)
+{
+	char copy[CONF_VALUE_BYTES_MAX + 1];
+
+	if (!text_copy(copy, sizeof(copy), text))
+		return false;
+	text_make_utf8(copy);
+	return strcmp(copy, text) == 0;
 }

@@ -19,6 +19,9 @@ bool conf_refuse(struct conf_why *why, const struct conf_row *row, const char *w
 bool conf_word_check(const struct conf_row *row, const char *word, struct conf_why *why);
 
 bool conf_word_host(const struct conf_row *row, const char *word, struct conf_why *why);
+/* For a WORD: at most CONF_WORD_MAX printable ASCII characters, no blank among them. */
+bool conf_word_plain(const struct conf_row *row, const char *word, struct conf_why *why);
+
 bool conf_word_header(const struct conf_row *row, const char *word, struct conf_why *why);
 
 /* Something that the file format would take for a comment: # or ; at the start or after a blank. */
@@ -26,5 +29,7 @@ bool conf_word_has_comment(const char *text);
 
 /* A control character other than tab. */
 bool conf_word_has_control(const char *text);
+
+bool conf_word_is_utf8(const char *text); /* at most CONF_VALUE_BYTES_MAX bytes */
 
 #endif

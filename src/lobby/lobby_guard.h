@@ -18,7 +18,10 @@ enum lobby_class { LOBBY_CREATE, LOBBY_JOIN, LOBBY_MUTATE, LOBBY_CLASS_COUNT };
 
 struct lobby_guard;
 
-/* NULL when out of memory. At most limits.lobby_windows buckets in all; newcomers beyond share one bucket. */
+/*
+ * NULL when out of memory. At most limits.lobby_windows addresses of each class have a window of their own, and as many /48s;
+ * newcomers beyond share one.
+ */
 struct lobby_guard *lobby_guard_new(const struct limits *limits, uint64_t seed);
 void                lobby_guard_free(struct lobby_guard *g);
 

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "conf/limits.h"
 #include "lobby/lobby_wire.h"
 
@@ -61,15 +62,17 @@ struct lobby {
 
 	char  *row; /* lobby_row_text of it; NULL: to be made anew */
 	size_t row_len;
-	bool   is_dirty; /* what is kept of it is older than this */
+	bool   is_dirty; /* what is kept of it is older than this; the keeper's */
 };
 
 struct lobby_state {
 	const struct limits *limits;
 	struct map           by_session, by_id, by_addr, by_wide;
 	struct list          by_beat;
-	size_t               count; /* pending ones too */
-	uint64_t changes;           /* grows with every change that the list shows; not with beats that change no row */
+	struct pool          shares; /* what by_addr and by_wide lead to: how many lobbies an address, or a /48, has */
+	size_t               count;  /* pending ones too */
+	size_t               pending;
+	uint64_t changes; /* grows with every change that the list shows; not with beats that change no row */
 };
 
 /* seed: for the maps, from the random source. ERR_NOMEM. */
@@ -98,36 +101,44 @@ enum lobby_refusal {
 	LOBBY_BAD_GAME,
 	LOBBY_NO_IDENTITY,
 	LOBBY_BAD_PORT,
-	LOBBY_ADDRESS_FULL, /* also when the table is full of hosts that beat */
+	LOBBY_ADDRESS_FULL, /* the address, or its /48, has as many as it may */
+	LOBBY_TABLE_FULL,   /* of hosts that beat */
 	LOBBY_NO_MEMORY
 };
 
 /*
- * Checks in the order of the document, then (validate first, evict last) makes room and adds. LOBBY_WELCOME: *out is the
- * lobby, pending; *pushed is one that was pushed out for it (owned by the caller, who removes it from what is kept and calls
- * lobby_free), or NULL.
+ * Checks the address, then what is announced in the order of the document, and only then makes room and adds.
+ * LOBBY_WELCOME: *out is the lobby, pending; *pushed is one that was pushed out for it (owned by the caller, who removes it
+ * from what is kept and calls lobby_free), or NULL. Both are NULL otherwise.
  */
 enum lobby_refusal lobby_announce(struct lobby **out, struct lobby **pushed, struct lobby_state *s,
                                   const struct lobby_newcomer *n, int64_t now_ms);
 int                lobby_refusal_status(enum lobby_refusal r); /* 400, 429, 503 */
-/* The text clients see; out of 160 bytes. game: the cleaned one. */
-void lobby_refusal_text(char out[160], enum lobby_refusal r, const char *game);
+/* The text clients see. game: the cleaned one. */
+#define LOBBY_REFUSAL_BYTES 160
+void lobby_refusal_text(char out[LOBBY_REFUSAL_BYTES], enum lobby_refusal r, const char *game);
 
-/* The database has it (or not: it is gone then and freed). */
+/* The database has it; a pending one that it has not is taken out by lobby_remove. */
 void lobby_admit(struct lobby_state *s, struct lobby *l);
 void lobby_remove(struct lobby_state *s, struct lobby *l); /* takes it out; for lobby_free */
-void lobby_free(struct lobby *l);
+void lobby_free(struct lobby *l); /* with its row; from malloc, calloc, lobby_announce. NULL is fine */
 
-/* One that was kept, at the start: admitted at once. ERR_EXISTS, ERR_NOMEM; l is the state's only when ERR_OK. */
+/*
+ * One that was kept, at the start: admitted at once, without regard to limits, which may have been higher. ERR_EXISTS,
+ * ERR_NOMEM; l is the state's only when ERR_OK. Those with the oldest beat first are cheapest.
+ */
 enum err lobby_restore(struct lobby_state *s, struct lobby *l);
 
-/* NULL when there is none; those with credentials only for the right token (the digest compared by same, constant time). */
+/*
+ * NULL when there is none (a pending one is none yet); of a host only for the right token, whose digest is compared by
+ * same, in constant time.
+ */
 typedef bool (*lobby_same)(const void *a, const void *b, size_t len);
 struct lobby *lobby_of_host(struct lobby_state *s, const uint8_t session[LOBBY_SESSION_BYTES],
                             const uint8_t token[LOBBY_DIGEST_BYTES], lobby_same same);
 struct lobby *lobby_of_id(struct lobby_state *s, const uint8_t id[LOBBY_ID_BYTES]);
 
-/* A beat was accepted: clamps and takes over what it says. */
+/* A beat was accepted: clamps and takes over what it says. An old row is freed when it changes. */
 void lobby_beat(struct lobby_state *s, struct lobby *l, const struct lobby_beat *b, int64_t now_ms);
 void lobby_show(struct lobby_state *s, struct lobby *l, bool listed); /* visibility; no beat */
 
@@ -135,7 +146,8 @@ void lobby_show(struct lobby_state *s, struct lobby *l, bool listed); /* visibil
 enum lobby_turn { LOBBY_TURN_NONE, LOBBY_TURN_MINT, LOBBY_TURN_REPEAT };
 /*
  * has_turn: a server is configured. secret: generation of the secret that mints now; is_old_good: credentials of the one
- * before are still taken. LOBBY_TURN_REPEAT: *left_s is the rest of its life.
+ * before are still taken. LOBBY_TURN_MINT: half its life is over, or it is unknown here, or no longer good.
+ * LOBBY_TURN_REPEAT: the host has another one; *left_s is the rest of its life, at least 1. *left_s is untouched otherwise.
  */
 enum lobby_turn lobby_renewal(int64_t *left_s, const struct lobby *l, const struct lobby_beat *b, bool has_turn,
                               unsigned secret, bool is_old_good, int64_t life_s, int64_t now_ms, int64_t wall_ms);

@@ -84,7 +84,10 @@ struct lobby_beat {
 void lobby_read_announce(struct lobby_announce *out, const struct json *body);
 void lobby_read_beat(struct lobby_beat *out, const struct json *body);
 
-/* Exact strings. False when missing, of another type or malformed (wrong length, upper case, another alphabet). */
+/*
+ * Exact strings. False when missing, of another type or malformed (wrong length, upper case, another alphabet). Where a
+ * missing one is told apart from one that nobody has, json_kind does it.
+ */
 bool lobby_read_session(uint8_t out[LOBBY_SESSION_BYTES], const struct json *body, const char *key);
 bool lobby_read_id(uint8_t out[LOBBY_ID_BYTES], const struct json *body, const char *key);
 bool lobby_read_token(char out[LOBBY_TOKEN_CHARS + 1], const struct json *body, const char *key);
@@ -94,8 +97,14 @@ void    lobby_read_string(char *out, size_t chars_max, const struct json *body, 
 int64_t lobby_read_int(const struct json *body, const char *key, int64_t otherwise);
 bool    lobby_read_bool(const struct json *body, const char *key, bool otherwise);
 
-/* Removes what may not be shown, then cuts at chars_max characters. text is UTF-8 of len bytes; out as above. */
+/*
+ * Removes what may not be shown, then cuts at chars_max characters. Bytes that are no UTF-8 (a query may have some) are
+ * removed too. out as above.
+ */
 void lobby_clean(char *out, size_t chars_max, const char *text, size_t len);
+
+/* Without the white space (of Unicode) at both ends: moves *text, shortens *len. */
+void lobby_trim(const char **text, size_t *len);
 
 /* Empty, or N.N.Nx: two numbers of 1-2 digits, a third with 0-2 letters a-z behind it. */
 bool lobby_game_is_good(const char *game);

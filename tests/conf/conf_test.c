@@ -116,11 +116,11 @@ Test(conf, later_sources_win)
 
 Test(conf, production_defaults_hold_wherever_it_was_said)
 {
-	const char *const env[]  = { "COOP_SERVER_PRODUCTION= yes ", NULL };
-	const char       *sets[] = { "server.production= yes" };
+	const char *const env[]  = { "COOP_SERVER_PRODUCTION= yes ", "COOP_LOBBY_ENABLE=no", NULL };
+	const char       *sets[] = { "server.production= yes", "lobby.enable=no" };
 	struct conf       c;
 
-	write_file("other.conf", "[server]\nproduction = yes\n");
+	write_file("other.conf", "[server]\nproduction = yes\n[lobby]\nenable = no\n");
 	write_file("coopd.conf", "[log]\nlevel = debug\n");
 	const struct conf_args cases[] = {
 		{ .file = "other.conf" },
@@ -281,6 +281,7 @@ Test(conf, what_does_not_go_together_is_refused)
 		{ "[tunnel]\ntls_listen = 0.0.0.0:1", "text:2: tunnel.tls_listen: needs tls.cert and tls.key\n" },
 		{ "[tls]\ncert = a", "text:2: tls.cert: a certificate needs its private key, tls.key\n" },
 		{ "[tls]\nkey = a", "text:2: tls.key: a private key needs its certificate, tls.cert\n" },
+		{ "[tls]\nrequire = yes", "text:2: tls.require: needs tls.cert and tls.key\n" },
 		{ "[server]\ndata =", "text:2: server.data: must name a folder\n" },
 		{ "[limits]\ntunnel_wait_ms = 44s",
 		  "text:2: limits.tunnel_wait_alone_ms (45000) is above limits.tunnel_wait_ms (44000): "
@@ -302,7 +303,7 @@ Test(conf, what_does_not_go_together_is_refused)
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		expect_refused(cases[i].text, cases[i].report);
 
-	struct conf c = load_text("[tls]\ncert = a\nkey = b\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
+	struct conf c = load_text("[tls]\ncert = a\nkey = b\nrequire = yes\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
 	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n");
 	conf_fini(&c);
 }
@@ -344,7 +345,7 @@ Test(conf, given_paths_are_not_derived)
 	cr_expect_str_eq(c.server_run, "r");
 	cr_expect_str_eq(c.admin_socket, "s");
 	conf_fini(&c);
-	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n");
+	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n[lobby]\nenable = no\n");
 	cr_expect_str_eq(c.server_run, "d/run");
 	cr_expect_str_eq(c.admin_socket, "d/run/admin.sock");
 	conf_fini(&c);
@@ -387,4 +388,157 @@ Test(conf, a_reload_of_the_same_says_nothing)
 	report_free(&r);
 	conf_fini(&fresh);
 	conf_fini(&running);
+}
+
+Test(conf, a_reload_takes_texts_and_secrets_without_naming_their_values)
+{
+	struct report r;
+	struct conf   running = load_text("[turn]\nsecret = 0ld\n[signal]\ntoken = 0ld\n");
+	struct conf   fresh =
+		load_text("[turn]\nsecret = n3w\nsecret_previous = 0ld\nuri = turn:h:3478\nhost_ttl_s = 600\n"
+	                  "[signal]\ntoken = n3w\ntoken_previous = 0ld\nurl = h:10000\n"
+	                  "[stun]\nuri = stun:h:3478\n[latest]\nproto = 142\nmod = M\nurl = U\n"
+	                  "[lobby]\nenable = no\n");
+
+	conf_reload(&running, &fresh, report_open(&r));
+	cr_expect_str_eq(report_text(&r), "text:17: lobby.enable has changed and needs a restart\n");
+	report_free(&r);
+	cr_expect_str_eq(running.turn_secret, "n3w");
+	cr_expect_str_eq(running.turn_secret_previous, "0ld");
+	cr_expect_str_eq(running.turn_uri, "turn:h:3478");
+	cr_expect_eq(running.turn_host_ttl_s, 600);
+	cr_expect_str_eq(running.signal_token, "n3w");
+	cr_expect_str_eq(running.signal_token_previous, "0ld");
+	cr_expect_str_eq(running.signal_url, "h:10000");
+	cr_expect_str_eq(running.stun_uri, "stun:h:3478");
+	cr_expect_eq(running.latest_proto, 142);
+	cr_expect_str_eq(running.latest_mod, "M");
+	cr_expect_str_eq(running.latest_url, "U");
+	cr_expect(running.lobby_enable);
+	conf_fini(&fresh);
+	conf_fini(&running);
+}
+
+#define PRODUCTION "[server]\nproduction = yes\n"
+#define NO_SECRET(place, key, variable, whose)                                                                     \
+	place ": " key ": is empty, and in production nobody makes it up; make one with \"openssl rand -hex 32\" " \
+	      "and set it here or as " variable " (" whose "), or set lobby.enable = no\n"
+#define NO_TURN(place)   NO_SECRET(place, "turn.secret", "COOP_TURN_SECRET", "the TURN server gets the same")
+#define NO_SIGNAL(place) NO_SECRET(place, "signal.token", "COOP_SIGNALING_TOKEN", "players are told it")
+
+Test(conf, production_does_not_start_without_its_secrets)
+{
+	expect_refused(PRODUCTION, NO_TURN("default") NO_SIGNAL("default"));
+	expect_refused(PRODUCTION "[turn]\nsecret = s\n", NO_SIGNAL("default"));
+	expect_refused(PRODUCTION "[signal]\ntoken = t\n[turn]\nsecret =  \n", NO_TURN("text:6"));
+
+	struct conf c = load_text(PRODUCTION "[signal]\ntoken = t\n[turn]\nsecret = s\n");
+	conf_fini(&c);
+	c = load_text(PRODUCTION "[lobby]\nenable = no\n");
+	conf_fini(&c);
+	c = load_text("[lobby]\nenable = yes\n");
+	cr_expect_str_eq(c.turn_secret, "", "outside production they are made in data/secrets");
+	conf_fini(&c);
+}
+
+Test(conf, names_of_the_protocol_documents_set_what_they_name)
+{
+	const char *const env[]  = { "COOP_SIGNALING_TOKEN=t",
+		                     "COOP_SIGNALING_URL=h:1",
+		                     "COOP_REQUIRE_TLS=1",
+		                     "COOP_TLS_CERT=a",
+		                     "COOP_TLS_KEY=b",
+		                     "COOP_MASTER_PORT=8080",
+		                     "COOP_MASTER_TLS_PORT=65535",
+		                     "COOP_MAX_BUILD=nonsense",
+		                     NULL };
+	const char *const rest[] = { "COOP_TURN_SECRET=s",  "COOP_TURN_URI=turn:h", "COOP_STUN_URI=stun:h",
+		                     "COOP_LATEST_PROTO=7", "COOP_LATEST_MOD=m",    "COOP_LATEST_URL=u",
+		                     "COOP_THANKS_FILE=/t", "COOP_ALLOWED_BUILDS",  NULL };
+	struct conf       c;
+
+	const struct conf_args first = { .env = environment(env) };
+	cr_assert(load(&c, &first, ""));
+	cr_expect_str_eq(c.signal_token, "t");
+	cr_expect_str_eq(c.signal_url, "h:1");
+	cr_expect(c.tls_require);
+	cr_expect_str_eq(c.tls_cert, "a");
+	cr_expect_eq(c.http_listen.count, 1);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:8080");
+	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:65535");
+	conf_fini(&c);
+
+	const struct conf_args second = { .env = environment(rest) };
+	cr_assert(load(&c, &second, ""));
+	cr_expect_str_eq(c.turn_secret, "s");
+	cr_expect_str_eq(c.turn_uri, "turn:h");
+	cr_expect_str_eq(c.stun_uri, "stun:h");
+	cr_expect_eq(c.latest_proto, 7);
+	cr_expect_str_eq(c.latest_mod, "m");
+	cr_expect_str_eq(c.latest_url, "u");
+	cr_expect_str_eq(c.thanks_file, "/t");
+	conf_fini(&c);
+}
+
+/* As a container passes on what nobody gave it. */
+Test(conf, empty_ones_are_as_if_they_were_not_set)
+{
+	const char *const env[] = { "COOP_SIGNALING_TOKEN=", "COOP_SIGNALING_URL=",  "COOP_REQUIRE_TLS=",
+		                    "COOP_MASTER_PORT=",     "COOP_MASTER_TLS_PORT", "COOP_LATEST_PROTO=",
+		                    "COOP_TURN_SECRET=",     "COOP_MAX_BUILD=",      NULL };
+	struct conf       c;
+
+	write_file("coopd.conf", "[latest]\nproto = 5\n");
+	const struct conf_args args = { .env = environment(env) };
+	cr_assert(load(&c, &args, ""));
+	cr_expect_str_eq(c.signal_token, "");
+	cr_expect_not(c.tls_require);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:10001");
+	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:10443");
+	cr_expect_eq(c.latest_proto, 5);
+	conf_fini(&c);
+}
+
+Test(conf, our_own_names_win_over_those_of_the_documents)
+{
+	const char *const env[] = {
+		"COOP_SIGNALING_TOKEN=theirs",  "COOP_SIGNAL_TOKEN=ours",    "COOP_TLS_REQUIRE=no",
+		"COOP_REQUIRE_TLS=1",           "COOP_MASTER_PORT=1",        "COOP_MASTER_TLS_PORT=2",
+		"COOP_HTTP_LISTEN=127.0.0.1:3", "COOP_SIGNALING_URL=by:env", NULL
+	};
+	const char *sets[] = { "http.tls_listen=127.0.0.1:4", "signal.url=by:set" };
+	struct conf c;
+
+	write_file("coopd.conf", "[signal]\ntoken = files\nurl = by:file\n");
+	const struct conf_args args = { .env = environment(env), .sets = sets, .set_count = COUNT_OF(sets) };
+	cr_assert(load(&c, &args,
+	               "environment COOP_SIGNALING_TOKEN: changes nothing, because signal.token is set already "
+	               "(environment COOP_SIGNAL_TOKEN)\n"
+	               "environment COOP_REQUIRE_TLS: changes nothing, because tls.require is set already "
+	               "(environment COOP_TLS_REQUIRE)\n"
+	               "environment COOP_MASTER_PORT: changes nothing, because http.listen is set already "
+	               "(environment COOP_HTTP_LISTEN)\n"
+	               "environment COOP_MASTER_TLS_PORT: changes nothing, because http.tls_listen is set already "
+	               "(--set)\n"));
+	cr_expect_str_eq(c.signal_token, "ours");
+	cr_expect_str_eq(c.signal_url, "by:set");
+	cr_expect_not(c.tls_require);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:3");
+	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:4");
+	conf_fini(&c);
+}
+
+Test(conf, a_port_that_is_none_is_refused)
+{
+	const char *const env[] = { "COOP_MASTER_PORT=65536", "COOP_MASTER_TLS_PORT=80 81", "COOP_REQUIRE_TLS=perhaps",
+		                    "COOP_LATEST_PROTO=new", NULL };
+	struct conf       c;
+
+	const struct conf_args args = { .env = environment(env) };
+	cr_expect_not(load(&c, &args,
+	                   "environment COOP_LATEST_PROTO: latest.proto: \"new\" is not a number from 0 to 65535\n"
+	                   "environment COOP_REQUIRE_TLS: tls.require: \"perhaps\" is neither yes (true, on, 1) "
+	                   "nor no (false, off, 0)\n"
+	                   "environment COOP_MASTER_PORT: \"65536\" is no port from 0 to 65535\n"
+	                   "environment COOP_MASTER_TLS_PORT: \"80 81\" is no port from 0 to 65535\n"));
 }

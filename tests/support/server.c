@@ -193,6 +193,8 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "tunnel.listen=127.0.0.1:0");
 	server_set(s, "http.listen=127.0.0.1:0");
 	server_set(s, admin);
+	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
+	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
 	for (; sets && *sets; sets++)
 		server_set(s, *sets);
 	return s;

@@ -23,10 +23,13 @@
 #include <sys/types.h>
 
 #define SERVER_PATH_BYTES 80
-#define SERVER_SETS_MAX   24
+#define SERVER_SETS_MAX   28
 #define SERVER_SET_BYTES  160
 #define SERVER_READY_MS   20000 /* a sanitizer build on a busy machine takes its time */
 #define SERVER_STOP_MS    10000
+
+#define SERVER_TURN_SECRET  "turn-secret-of-the-tests"
+#define SERVER_SIGNAL_TOKEN "signal-token-of-the-tests"
 
 struct server_clock {
 	int64_t both_ms; /* added to the wall and the monotonic clock */
@@ -51,7 +54,8 @@ struct server {
 };
 
 /*
- * Makes the folder, starts the server and waits until it is ready; anything else ends the test.
+ * Makes the folder, starts the server and waits until it is ready; anything else ends the test. It has the secrets that a
+ * server in production must be given, SERVER_TURN_SECRET and SERVER_SIGNAL_TOKEN.
  * sets: further settings "section.key=value", ended by NULL; NULL: none.
  */
 struct server *server_start(const char *const *sets);
