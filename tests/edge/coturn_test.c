@@ -219,7 +219,7 @@ static const struct {
 	{ "172.16.0.1", LISTED },      { "172.31.255.255", LISTED },  { "192.168.0.1", LISTED },
 	{ "192.168.255.255", LISTED }, { "192.0.0.1", LISTED },       { "198.18.0.1", LISTED },
 	{ "198.19.255.255", LISTED },  { "9.255.255.255", PUBLIC },   { "100.128.0.1", PUBLIC },
-	{ "172.32.0.1", PUBLIC },      { "8.8.8.8", PUBLIC }, { "240.0.0.1", LISTED }, { "255.255.255.255", LISTED },
+	{ "172.32.0.1", PUBLIC },      { "8.8.8.8", PUBLIC }, { "240.0.0.1", NOBODY }, { "255.255.255.255", NOBODY },
 }, peers_6[] = {
 	{ "::1", LISTED },          { "::ffff:127.0.0.1", LISTED }, { "::ffff:10.0.0.1", LISTED },
 	{ "fc00::1", LISTED },      { "fdff:ffff::1", LISTED },     { "fe80::1", LISTED },
