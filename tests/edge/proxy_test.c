@@ -223,6 +223,39 @@ static const char *const lies[] = {
 	"X-Forwarded-For: <nobody>\r\nX-Forwarded-For: 198.51.100.1\r\nForwarded: for=198.51.100.2\r\n",
 };
 
+/* --- Who gets what --- */
+
+/* Each path is answered by the part it belongs to: those of the HTTP front in JSON or text, all others by the tunnel. */
+static void check_paths(struct edge *e, const char *name)
+{
+	static const struct {
+		const char *path;
+		int         status;
+		const char *says;
+	} rows[] = {
+		{ "/healthz", 200, "\"ok\":true" },
+		{ "/readyz", 200, "" },
+		{ "/v1/nothing", 404, "{\"error\":" },
+		{ "/update/nothing", 404, "{\"error\":" },
+	};
+
+	for (size_t i = 0; i < LEN(rows); i++) {
+		AUTO(rest_freep) struct http_result r = ask(e->a, "GET", rows[i].path, "", NULL);
+
+		cr_expect(r.status == rows[i].status && strstr(r.body, rows[i].says), "%s: %s: %d %s", name,
+		          rows[i].path, r.status, r.body);
+	}
+	struct ws_client *c = ws_client_open(e->a, &(struct ws_client_options){ .path = "/any/other/path" });
+
+	tunnel_echo(c);
+	ws_client_free(c);
+}
+
+Test(proxy, each_path_leads_to_its_part)
+{
+	with_each_proxy(check_paths, NULL);
+}
+
 /* --- The lobby --- */
 
 static void check_announced_address(struct edge *e, const char *name)
