@@ -64,7 +64,8 @@ static void configure(int port, bool with_list)
 
 	snprintf(listening, sizeof(listening), "listening-port=%d", port);
 	text = readme_replace(text, "listening-port=3478", listening);
-	text = readme_replace(text, "static-auth-secret=the-secret", "static-auth-secret=" SECRET);
+	text = readme_replace(text, "static-auth-secret=REPLACE-THIS-BY-TURN-SECRET", "static-auth-secret=" SECRET);
+	text = readme_cut(text, "syslog");
 	if (!with_list)
 		text = readme_cut(text, "denied-peer-ip=");
 	snprintf(after, sizeof(after),
@@ -206,25 +207,57 @@ Test(coturn, takes_no_credential_of_another_secret_and_none_that_has_expired)
 
 /* --- Peers --- */
 
-/* An address in each of the networks that are nobody's business from outside, at their edges where they are odd ones. */
+/* Addresses in each of the networks that are nobody's business from outside, and some beside them that are. */
 enum peer { PUBLIC, LISTED, NOBODY /* coturn refuses these by itself */ };
 
 static const struct {
 	const char *address;
 	enum peer   is;
 } peers[] = {
-	{ "127.0.0.1", LISTED },       { "127.255.255.254", LISTED }, { "0.0.0.0", NOBODY },
-	{ "0.255.255.255", NOBODY },   { "10.0.0.1", LISTED },        { "10.255.255.255", LISTED },
-	{ "100.64.0.1", LISTED },      { "100.127.255.255", LISTED }, { "169.254.169.254", LISTED },
-	{ "172.16.0.1", LISTED },      { "172.31.255.255", LISTED },  { "192.168.0.1", LISTED },
-	{ "192.168.255.255", LISTED }, { "192.0.0.1", LISTED },       { "198.18.0.1", LISTED },
-	{ "198.19.255.255", LISTED },  { "9.255.255.255", PUBLIC },   { "100.128.0.1", PUBLIC },
-	{ "172.32.0.1", PUBLIC },      { "8.8.8.8", PUBLIC }, { "240.0.0.1", NOBODY }, { "255.255.255.255", NOBODY },
+	{ "127.0.0.1", LISTED },
+	{ "127.255.255.254", LISTED },
+	{ "0.0.0.0", NOBODY },
+	{ "0.255.255.255", NOBODY },
+	{ "9.255.255.255", PUBLIC },
+	{ "10.0.0.1", LISTED },
+	{ "10.255.255.255", LISTED },
+	{ "11.0.0.1", PUBLIC },
+	{ "100.63.255.255", PUBLIC },
+	{ "100.64.0.1", LISTED },
+	{ "100.127.255.255", LISTED },
+	{ "100.128.0.1", PUBLIC },
+	{ "169.254.0.1", LISTED },
+	{ "169.254.169.254", LISTED },
+	{ "172.15.255.255", PUBLIC },
+	{ "172.16.0.1", LISTED },
+	{ "172.31.255.255", LISTED },
+	{ "172.32.0.1", PUBLIC },
+	{ "192.0.0.1", LISTED },
+	{ "192.168.0.1", LISTED },
+	{ "192.168.255.255", LISTED },
+	{ "198.18.0.1", LISTED },
+	{ "198.19.255.255", LISTED },
+	{ "203.0.113.10", LISTED }, /* the server's own, as the example has it */
+	{ "8.8.8.8", PUBLIC },
+	{ "224.0.0.1", NOBODY },
+	{ "255.255.255.255", NOBODY },
 }, peers_6[] = {
-	{ "::1", LISTED },          { "::ffff:127.0.0.1", LISTED }, { "::ffff:10.0.0.1", LISTED },
-	{ "fc00::1", LISTED },      { "fdff:ffff::1", LISTED },     { "fe80::1", LISTED },
-	{ "febf:ffff::1", LISTED }, { "::", NOBODY }, { "::ffff:255.255.255.255", LISTED }, { "::127.0.0.1", LISTED },{"64:ff9b::10.0.0.1", LISTED}, {"64:ff9b:1::10.0.0.1", LISTED}, {"2002:a00:1::1", LISTED},
-	{ "2001:db8::1", PUBLIC}, { "2a00:1450:4001:806::200e", PUBLIC },
+	{ "::", NOBODY },
+	{ "::1", LISTED },
+	{ "::127.0.0.1", LISTED },
+	{ "::ffff:127.0.0.1", LISTED },
+	{ "::ffff:10.0.0.1", LISTED },
+	{ "::ffff:255.255.255.255", LISTED },
+	{ "64:ff9b::10.0.0.1", LISTED },
+	{ "64:ff9b:1::10.0.0.1", LISTED },
+	{ "2002:a00:1::1", LISTED },
+	{ "fc00::1", LISTED },
+	{ "fd00:ec2::254", LISTED },
+	{ "fdff:ffff::1", LISTED },
+	{ "fe80::1", LISTED },
+	{ "febf:ffff::1", LISTED },
+	{ "2001:db8::10", LISTED }, /* the server's own */
+	{ "2a00:1450:4001:806::200e", PUBLIC },
 };
 
 /* What coturn says to a permission for it, on a relay address of this family. */
