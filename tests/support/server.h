@@ -41,6 +41,7 @@ struct server {
 	int                  status; /* how it last ended: its status, or 256 + a signal */
 	int                  tunnel_port;
 	int                  http_port;
+	int                  https_port;              /* 0 without tls.cert */
 	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];
