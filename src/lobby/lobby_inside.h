@@ -32,6 +32,11 @@
 
 /* --- lobby_settings.c --- */
 
+/* What is used where the operator set no secret: outside production, and kept with the database. */
+struct lobby_secrets {
+	char turn[STORE_SECRET_TEXT_BYTES], signal[STORE_SECRET_TEXT_BYTES];
+};
+
 /* Never changed once made. */
 struct lobby_settings {
 	atomic_uint users;
@@ -44,7 +49,8 @@ struct lobby_settings {
 };
 
 /* Those of conf; before: what they were, or NULL. NULL when out of memory. */
-struct lobby_settings *lobby_settings_new(const struct conf *conf, const struct lobby_settings *before);
+struct lobby_settings *lobby_settings_new(const struct conf *conf, const struct lobby_secrets *made,
+                                          const struct lobby_settings *before);
 struct lobby_settings *lobby_settings_use(struct lobby_master *m); /* as they are now; for lobby_settings_drop */
 void                   lobby_settings_drop(struct lobby_settings *s);
 void                   lobby_settings_dropp(struct lobby_settings **s);
@@ -87,6 +93,7 @@ struct lobby_master {
 	struct lobby_thanks thanks;
 	_Atomic int64_t     live;
 
+	struct lobby_secrets   made;
 	pthread_mutex_t        settings_lock; /* of the pointer */
 	struct lobby_settings *settings;
 

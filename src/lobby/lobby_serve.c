@@ -237,6 +237,21 @@ static void on_sweep(struct timer *t, int64_t now_ms)
 
 /* --- The master --- */
 
+/* Settings, and the secrets that nobody set: production has refused to start without them already. */
+static enum err load_settings(struct lobby_master *m, FILE *report)
+{
+	enum err e = ERR_OK;
+
+	if (!*m->conf->turn_secret)
+		e = store_secret_text(m->made.turn, m->store, "turn_secret", report);
+	if (e == ERR_OK && !*m->conf->signal_token)
+		e = store_secret_text(m->made.signal, m->store, "signal_token", report);
+	if (e != ERR_OK)
+		return e;
+	m->settings = lobby_settings_new(m->conf, &m->made, NULL);
+	return m->settings ? ERR_OK : ERR_NOMEM;
+}
+
 static enum err load(struct lobby_master *m, FILE *report)
 {
 	enum err e = lobby_keep_load(m->keep, m->guard, clock_mono_ms(), clock_wall_ms());
@@ -245,7 +260,7 @@ static enum err load(struct lobby_master *m, FILE *report)
 		fprintf(report, "coopd: the kept lobbies cannot be read: %s.\n", err_people(e));
 	lobby_lock(m); /* counts them */
 	lobby_unlock(m);
-	return e;
+	return e == ERR_OK ? load_settings(m, report) : e;
 }
 
 static enum err build(struct lobby_master *m)
@@ -260,12 +275,11 @@ static enum err build(struct lobby_master *m)
 	lobby_thanks_init(&m->thanks, m->conf->thanks_file, limits->lobby_thanks_ms);
 	if (lobby_state_init(&m->state, limits, random_u64()) != ERR_OK)
 		return ERR_NOMEM;
-	m->guard    = lobby_guard_new(limits, random_u64());
-	m->keep     = lobby_keep_new(m->store, &m->state, &m->lock);
-	m->proof    = lobby_proof_new((size_t)limits->lobby_nonces);
-	m->list     = lobby_list_new(&m->state, &m->lock);
-	m->settings = lobby_settings_new(m->conf, NULL);
-	return m->guard && m->keep && m->proof && m->list && m->settings ? ERR_OK : ERR_NOMEM;
+	m->guard = lobby_guard_new(limits, random_u64());
+	m->keep  = lobby_keep_new(m->store, &m->state, &m->lock);
+	m->proof = lobby_proof_new((size_t)limits->lobby_nonces);
+	m->list  = lobby_list_new(&m->state, &m->lock);
+	return m->guard && m->keep && m->proof && m->list ? ERR_OK : ERR_NOMEM;
 }
 
 enum err lobby_master_new(struct lobby_master **out, struct loop *loop, struct store *store, const struct conf *conf,
@@ -327,6 +341,7 @@ void lobby_master_free(struct lobby_master *m)
 		lobby_proof_free(m->proof);
 	if (m->guard)
 		lobby_guard_free(m->guard);
+	wipe_secret(&m->made, sizeof(m->made));
 	lobby_settings_drop(m->settings);
 	lobby_state_fini(&m->state);
 	lobby_thanks_fini(&m->thanks);
@@ -338,7 +353,7 @@ void lobby_master_free(struct lobby_master *m)
 void lobby_reload(struct lobby_master *m, const struct conf *conf)
 {
 	struct lobby_settings *now   = lobby_settings_use(m);
-	struct lobby_settings *fresh = lobby_settings_new(conf, now);
+	struct lobby_settings *fresh = lobby_settings_new(conf, &m->made, now);
 
 	lobby_settings_drop(now);
 	if (!fresh) {

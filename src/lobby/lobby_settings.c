@@ -42,19 +42,21 @@ static const char *secret_before(const struct lobby_settings *before, const char
 	return strcmp(before->turn_secret, secret) == 0 ? before->turn_secret_before : before->turn_secret;
 }
 
-struct lobby_settings *lobby_settings_new(const struct conf *conf, const struct lobby_settings *before)
+struct lobby_settings *lobby_settings_new(const struct conf *conf, const struct lobby_secrets *made,
+                                          const struct lobby_settings *before)
 {
-	struct lobby_settings *s = calloc(1, sizeof(*s));
+	const char            *turn   = *conf->turn_secret ? conf->turn_secret : made->turn;
+	const char            *signal = *conf->signal_token ? conf->signal_token : made->signal;
+	struct lobby_settings *s      = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	atomic_init(&s->users, 1);
 	s->latest_proto = conf->latest_proto;
 	s->host_ttl_s   = conf->turn_host_ttl_s;
-	if (!copy_secret(&s->turn_secret, conf->turn_secret) ||
-	    !copy_secret(&s->turn_secret_before, secret_before(before, conf->turn_secret)) ||
+	if (!copy_secret(&s->turn_secret, turn) || !copy_secret(&s->turn_secret_before, secret_before(before, turn)) ||
 	    !copy(&s->turn_uri, conf->turn_uri) || !copy(&s->stun_uri, conf->stun_uri) ||
-	    !copy(&s->signal_url, conf->signal_url) || !copy(&s->signal_token, conf->signal_token) ||
+	    !copy(&s->signal_url, conf->signal_url) || !copy(&s->signal_token, signal) ||
 	    !copy(&s->latest_mod, conf->latest_mod) || !copy(&s->latest_url, conf->latest_url)) {
 		lobby_settings_drop(s);
 		return NULL;

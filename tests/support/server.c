@@ -174,6 +174,17 @@ void server_set(struct server *s, const char *set)
 	snprintf(s->sets[s->set_count++], SERVER_SET_BYTES, "%s", set);
 }
 
+void server_unset(struct server *s, const char *key)
+{
+	size_t len = strlen(key), kept = 0;
+
+	for (size_t i = 0; i < s->set_count; i++) {
+		if (strncmp(s->sets[i], key, len) != 0 || s->sets[i][len] != '=')
+			memmove(s->sets[kept++], s->sets[i], SERVER_SET_BYTES);
+	}
+	s->set_count = kept;
+}
+
 struct server *server_prepare(const char *const *sets)
 {
 	struct server *s = calloc(1, sizeof(*s));

@@ -68,9 +68,10 @@ struct server *server_start(const char *const *sets);
 void server_finish(struct server *s);
 
 /* The same in steps, for starts that have to fail, or must not be waited for. */
-struct server *server_prepare(const char *const *sets);       /* folder and clock only */
-void           server_set(struct server *s, const char *set); /* one more setting, for the next start */
-void           server_launch(struct server *s);               /* starts the program */
+struct server *server_prepare(const char *const *sets);         /* folder and clock only */
+void           server_set(struct server *s, const char *set);   /* one more setting, for the next start */
+void           server_unset(struct server *s, const char *key); /* takes back those of this key, ours too */
+void           server_launch(struct server *s);                 /* starts the program */
 void           server_await_ready(struct server *s);
 int            server_await_exit(struct server *s, int patience_ms); /* its status, or 256 + a signal */
 
