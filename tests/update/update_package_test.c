@@ -105,6 +105,7 @@ Test(update_package, who_has_it_already_is_told_so)
 		                              "If-None-Match: \"x\"\r\nIf-None-Match: ", "If-None-Match: *, " };
 	struct server           *s        = release_start(false);
 	char                     etag[100], fields[400];
+	int                      fds = server_fd_count(s);
 
 	release_put_numbers(s, RELEASE_FIRST, 1, 20000);
 	get_etag(s, PACKAGE, etag);
@@ -127,6 +128,7 @@ Test(update_package, who_has_it_already_is_told_so)
 
 	cr_expect_eq(r.status, 200);
 	http_result_free(&r);
+	await_fds(s, fds); /* what was opened to be compared is closed */
 	server_finish(s);
 }
 
