@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "conf/conf.h"
 #include "crypt/crypt_version.h"
+#include "net/http.h"
 #include "net/net_version.h"
 #include "os/clock.h"
 #include "server.h"
@@ -194,6 +195,18 @@ static int parse(struct command *cmd, int argc, char **argv)
 	return -1;
 }
 
+/* The settings are good; the certificate that they name is looked at too. */
+static int check(const struct conf *conf)
+{
+	struct http_cert *cert;
+
+	if (http_cert_load(&cert, conf, stderr) != ERR_OK)
+		return 1;
+	http_cert_free(cert);
+	puts("The configuration is good.");
+	return 0;
+}
+
 static int run(struct command *cmd)
 {
 	struct conf conf;
@@ -206,7 +219,7 @@ static int run(struct command *cmd)
 	if (cmd->print)
 		conf_print(&conf, stdout);
 	else if (cmd->check)
-		puts("The configuration is good.");
+		status = check(&conf);
 	else if (cmd->verify)
 		status = blob_verify_main(&conf, stdout);
 	else

@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, update files, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, lobbies, update files, WebSocket listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -15,6 +15,7 @@
 #include "cloud/cloud.h"
 #include "crypt/hash.h"
 #include "health/health_serve.h"
+#include "lobby/lobby_serve.h"
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/loop.h"
@@ -35,6 +36,8 @@
 
 #define LISTENERS_MAX   16
 #define FRONT_PARTS_MAX 4
+#define SIGNAL_PORT \
+	10000 /* where players look for the signaling relay of this server, unless signal.url says otherwise */
 
 /* Bound sockets that nobody owns yet. */
 struct listeners {
@@ -44,23 +47,25 @@ struct listeners {
 };
 
 struct server {
-	struct conf        *conf;
-	struct store       *store;
-	struct loop        *loop;
-	struct tunnel      *tunnel;
-	struct ws          *ws;
-	struct cloud       *cloud;  /* NULL: not wanted */
-	struct update      *update; /* NULL: not wanted */
-	struct health       health;
-	struct http_part    front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
-	size_t              front_count;
-	struct http_part    operators; /* what the cloud answers to operators */
-	struct http_server *http;
-	struct admin       *admin;
-	struct reload      *reload;
-	struct listeners    tunnel_plain, tunnel_tls, http_plain;
-	int                 admin_fd;
-	bool                stopping;
+	struct conf         *conf;
+	struct store        *store;
+	struct loop         *loop;
+	struct tunnel       *tunnel;
+	struct ws           *ws;
+	struct cloud        *cloud;  /* NULL: not wanted */
+	struct lobby_master *lobby;  /* the same */
+	struct update       *update; /* the same */
+	struct health        health;
+	struct http_part     front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
+	size_t               front_count;
+	struct http_part     operators; /* what the cloud answers to operators */
+	struct http_cert    *http_cert; /* NULL: no TLS */
+	struct http_server  *http;
+	struct admin        *admin;
+	struct reload       *reload;
+	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls;
+	int                  admin_fd;
+	bool                 stopping;
 };
 
 static bool bind_all(struct listeners *out, const char *setting, const struct conf_list *words)
@@ -106,7 +111,8 @@ static bool bind_listeners(struct server *s)
 	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
 	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && !bind_all(&s->http_plain, "http.listen", &c->http_listen))
+	if (c->http_enable && (!bind_all(&s->http_plain, "http.listen", &c->http_listen) ||
+	                       (s->http_cert && !bind_all(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
@@ -128,6 +134,18 @@ static bool build_cloud(struct server *s)
 	server_join(s->tunnel, s->cloud);
 	add_front(s, rest_routes, s->cloud);
 	s->operators = (struct http_part){ .routes = quota_routes, .part = s->cloud };
+	return true;
+}
+
+static bool build_lobby(struct server *s)
+{
+	if (!s->conf->lobby_enable)
+		return true;
+	if (lobby_master_new(&s->lobby, s->loop, s->store, s->conf, SIGNAL_PORT, stderr) != ERR_OK)
+		return false;
+	add_front(s, lobby_routes, s->lobby);
+	s->health.lobbies_arg = s->lobby;
+	s->health.lobbies     = lobby_count;
 	return true;
 }
 
@@ -159,11 +177,11 @@ static bool build(struct server *s)
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
-	if (!build_cloud(s) || !build_update(s))
+	health_init(&s->health, s->store);
+	if (!build_cloud(s) || !build_lobby(s) || !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
-	health_init(&s->health, s->store);
-	return bind_listeners(s);
+	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
 }
 
 static bool listen_ws(struct server *s, struct listeners *l, bool tls)
@@ -179,6 +197,13 @@ static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 	return true;
 }
 
+static void hand_over(struct http_listen *on, size_t *count, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++)
+		on[(*count)++] = (struct http_listen){ .fd = l->fds[i], .is_tls = is_tls };
+	l->count = 0;
+}
+
 static bool start_http(struct server *s)
 {
 	struct http_config cfg = { .name            = "http",
@@ -186,18 +211,18 @@ static bool start_http(struct server *s)
 		                   .part            = &s->health,
 		                   .more            = s->front,
 		                   .more_count      = s->front_count,
+		                   .stray_post      = s->lobby ? &lobby_stray_post : NULL,
+		                   .stray_part      = s->lobby,
+		                   .errors          = lobby_errors,
 		                   .connections_max = s->conf->limits.http_connections,
 		                   .per_address_max = s->conf->limits.http_per_address };
 
-	struct http_listen on[LISTENERS_MAX];
-	size_t             count = s->http_plain.count;
+	struct http_listen on[2 * LISTENERS_MAX];
+	size_t             count = 0;
 
-	if (count == 0)
-		return true;
-	for (size_t i = 0; i < count; i++)
-		on[i] = (struct http_listen){ .fd = s->http_plain.fds[i] };
-	s->http_plain.count = 0;
-	return http_start(&s->http, &cfg, s->conf, on, count, NULL) == ERR_OK;
+	hand_over(on, &count, &s->http_plain, false);
+	hand_over(on, &count, &s->http_tls, true);
+	return count == 0 || http_start(&s->http, &cfg, s->conf, on, count, s->http_cert) == ERR_OK;
 }
 
 static bool start_admin(struct server *s)
@@ -218,11 +243,14 @@ static bool start(struct server *s)
 	tunnel_start(s->tunnel);
 	if (s->cloud)
 		cloud_start(s->cloud);
+	if (s->lobby)
+		lobby_master_start(s->lobby);
 	if (s->update)
 		update_start(s->update);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
+	announce("http-tls", &s->http_tls);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) && start_http(s) &&
@@ -252,6 +280,8 @@ static void on_stop(void *arg)
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
+	if (s->lobby)
+		lobby_master_stop(s->lobby);
 	ws_stop(s->ws, on_all_closed, s);
 }
 
@@ -278,7 +308,9 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	s->reload = reload_new(s->loop, s->ws, s->conf, args);
+	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby };
+
+	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -312,10 +344,11 @@ static void greet(const struct server *s)
 	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
 	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
 	       "  - see how it is:          curl http://%s/healthz\n"
+	       "  - see the open lobbies:   curl http://%s/v1/lobbies\n"
 	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
 	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
 	       "  - stop it:                Ctrl-C\n\n",
-	       tunnel, http, s->conf->admin_socket, s->conf->server_data);
+	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
 }
 
@@ -334,6 +367,8 @@ static void take_down(struct server *s)
 		update_stop(s->update);
 	if (s->cloud)
 		cloud_finish(s->cloud);
+	if (s->lobby)
+		lobby_master_finish(s->lobby);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
@@ -342,6 +377,8 @@ static void take_down(struct server *s)
 		ws_free(s->ws);
 	if (s->cloud)
 		cloud_free(s->cloud);
+	if (s->lobby)
+		lobby_master_free(s->lobby);
 	if (s->update)
 		update_free(s->update);
 	if (s->tunnel)
@@ -351,6 +388,8 @@ static void take_down(struct server *s)
 	close_all(&s->tunnel_plain);
 	close_all(&s->tunnel_tls);
 	close_all(&s->http_plain);
+	close_all(&s->http_tls);
+	http_cert_free(s->http_cert);
 	if (s->admin_fd > 0)
 		close(s->admin_fd);
 }

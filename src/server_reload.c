@@ -13,18 +13,19 @@
 
 struct reload {
 	struct loop            *loop;
-	struct ws              *ws;
+	struct reload_parts     parts;
 	struct conf            *running;
 	const struct conf_args *args;
 	bool                    under_way; /* from begin to take; loop thread only */
 	pthread_t               thread;
 	struct loop_post        post;
 	/* What the thread found; the loop's once it was posted. */
-	enum err        loaded;
-	struct conf     fresh;
-	struct ws_cert *cert;
-	char           *report;
-	size_t          report_len;
+	enum err          loaded;
+	struct conf       fresh;
+	struct ws_cert   *cert;
+	struct http_cert *http_cert;
+	char             *report;
+	size_t            report_len;
 };
 
 /* Each line of a report is one line of log. */
@@ -40,6 +41,7 @@ static void forget(struct reload *r)
 {
 	conf_fini(&r->fresh);
 	ws_cert_free(TAKE(r->cert));
+	http_cert_free(TAKE(r->http_cert));
 }
 
 static void apply(struct reload *r)
@@ -51,7 +53,11 @@ static void apply(struct reload *r)
 	if (!out)
 		return;
 	conf_reload(r->running, &r->fresh, out);
-	ws_cert_use(r->ws, r->cert);
+	ws_cert_use(r->parts.ws, r->cert);
+	if (*r->parts.http)
+		http_cert_use(*r->parts.http, r->http_cert);
+	if (r->parts.lobby)
+		lobby_reload(r->parts.lobby, r->running);
 	fclose(out);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
@@ -75,7 +81,7 @@ static void take(struct loop_post *post)
 	free(TAKE(r->report));
 }
 
-/* The configuration and the certificate; both are good, or neither is taken. */
+/* The configuration and the certificate, as each library wants it; all are good, or none is taken. */
 static enum err load(struct reload *r, FILE *report)
 {
 	enum err e = conf_load(&r->fresh, r->args, report);
@@ -83,8 +89,10 @@ static enum err load(struct reload *r, FILE *report)
 	if (e != ERR_OK)
 		return e;
 	e = ws_cert_load(&r->cert, r->running, report);
+	if (e == ERR_OK)
+		e = http_cert_load(&r->http_cert, r->running, report);
 	if (e != ERR_OK)
-		conf_fini(&r->fresh);
+		forget(r);
 	return e;
 }
 
@@ -102,14 +110,15 @@ static void *read_conf(void *arg)
 	return NULL;
 }
 
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args)
+struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, struct conf *running,
+                          const struct conf_args *args)
 {
 	struct reload *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->loop     = loop;
-	r->ws       = ws;
+	r->parts    = *parts;
 	r->running  = running;
 	r->args     = args;
 	r->post.run = take;

@@ -11,7 +11,8 @@
 
 void health_init(struct health *h, const struct store *store)
 {
-	h->store = store;
+	h->store   = store;
+	h->lobbies = NULL;
 	atomic_init(&h->state, HEALTH_STARTING);
 }
 
@@ -41,7 +42,7 @@ static enum err on_healthz(struct http_answer *a, struct http_request *rq, void 
 	if (!j)
 		return ERR_NOMEM;
 	json_put_bool(j, "ok", true);
-	json_put_int(j, "lobbies", 0); /* this server keeps no lobby list */
+	json_put_int(j, "lobbies", h->lobbies ? h->lobbies(h->lobbies_arg) : 0);
 	json_put_text(j, "version", COOPD_VERSION);
 	json_put_text(j, "store", store_health_text(store_health(h->store)));
 	json_put_bool(j, "draining", atomic_load(&h->state) == HEALTH_DRAINING);

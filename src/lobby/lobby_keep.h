@@ -1,8 +1,7 @@
 /*
  * What of the lobbies is kept: announces and ends durably, beats behind, so that a restart loses no lobby.
  *
- * Any thread; lobby_keep_flush and the jobs it makes take the lobbies' lock (lock/unlock below) on the store thread, for as
- * long as it takes to copy what changed.
+ * Any thread. The store thread takes the lobbies' lock for as long as it takes to copy what changed, and never longer.
  */
 #ifndef LOBBY_LOBBY_KEEP_H
 #define LOBBY_LOBBY_KEEP_H
@@ -15,7 +14,7 @@
 
 struct lobby_keep;
 
-/* The state, the guard and the lock that guards both, which must outlive it. NULL when out of memory. */
+/* The state, and the lock that guards it; all three must outlive it. NULL when out of memory. */
 struct lobby_keep *lobby_keep_new(struct store *store, struct lobby_state *state, pthread_mutex_t *lock);
 void               lobby_keep_free(struct lobby_keep *k); /* after store_stop */
 
@@ -32,12 +31,17 @@ enum err lobby_keep_load(struct lobby_keep *k, struct lobby_guard *guard, int64_
  * l must stay meanwhile: it is pending, and nobody else removes those.
  */
 enum err lobby_keep_put(struct lobby_keep *k, const struct lobby *l, int64_t now_ms, int64_t wall_ms);
-enum err lobby_keep_remove(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES]); /* a leave; waits */
-void     lobby_keep_forget(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES]); /* lazy: swept, pushed out */
+
+/* A leave. Without the lock held; waits like lobby_keep_put. When it fails, a restart brings the lobby back for its ttl. */
+enum err lobby_keep_remove(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES]);
+
+/* Lazy, with the lock or without: one that was swept or pushed out. Rides in the job of lobby_keep_touch, in any number. */
+void lobby_keep_forget(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES]);
 
 /*
  * With the lock held: something of l changed that may be written later. At most one lazy job is under way at a time; it
- * writes all that is dirty when it runs, and what changed since is taken by the next, which this or a later call begins.
+ * writes all that is dirty when it runs, and what changed since is taken by the next. What could not be written stays dirty,
+ * and is tried again with the next call.
  */
 void lobby_keep_touch(struct lobby_keep *k, struct lobby *l);
 

@@ -34,7 +34,8 @@ enum err lobby_master_new(struct lobby_master **out, struct loop *loop, struct s
                           uint16_t signal_port, FILE *report);
 void     lobby_master_start(struct lobby_master *m); /* sweeps from now on; loop thread */
 void     lobby_master_stop(struct lobby_master *m);  /* no more sweeps; loop thread */
-void     lobby_master_free(struct lobby_master *m);  /* after HTTP and the store have stopped */
+void lobby_master_finish(struct lobby_master *m);    /* after the loop, before the store: waits for a sweep under way */
+void lobby_master_free(struct lobby_master *m);      /* after HTTP and the store have stopped */
 
 /* The settings marked RELOAD (turn.secret, .secret_previous, signal.token, latest.*) as conf has them now. Any thread. */
 void lobby_reload(struct lobby_master *m, const struct conf *conf);

@@ -162,12 +162,12 @@ static bool is_hex(const char *text, size_t len)
 }
 
 /* Exactly so many bytes in lower-case digits. */
-static bool read_hex(uint8_t *out, size_t bytes, const struct json *body, const char *key)
+static bool read_hex(uint8_t *out, size_t size, const struct json *body, const char *key)
 {
-	size_t      len  = 0;
-	const char *text = exact(&len, body, key);
+	size_t      text_len = 0;
+	const char *text     = exact(&text_len, body, key);
 
-	return text && is_hex(text, len) && hex_decode(out, bytes, text, len) == ERR_OK;
+	return text && is_hex(text, text_len) && hex_decode(out, size, text, text_len) == ERR_OK;
 }
 
 bool lobby_read_session(uint8_t out[LOBBY_SESSION_BYTES], const struct json *body, const char *key)

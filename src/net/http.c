@@ -47,8 +47,10 @@
 #define DYING_MAX 1024
 
 struct http_listener {
-	int                fd;
-	struct MHD_Daemon *daemon;
+	struct http_server *server;
+	int                 fd;
+	bool                is_tls;
+	struct MHD_Daemon  *daemon;
 };
 
 /* --- The library's callbacks --- */
@@ -66,8 +68,9 @@ static int fd_of(struct MHD_Connection *mhd)
 	return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static void enter(struct http_server *s, struct MHD_Connection *mhd, void **context)
+static void enter(struct http_listener *l, struct MHD_Connection *mhd, void **context)
 {
+	struct http_server     *s    = l->server;
 	struct http_request    *rq   = calloc(1, sizeof(*rq));
 	int                     fd   = fd_of(mhd);
 	struct addr             peer = { .family = ADDR_NONE };
@@ -83,23 +86,46 @@ static void enter(struct http_server *s, struct MHD_Connection *mhd, void **cont
 		addr_of_sockaddr(&peer, (struct sockaddr *)&sa, len);
 	rq->server = s;
 	rq->mhd    = mhd;
+	if (l->is_tls)
+		http_session_begin(&rq->session, &s->tls, mhd);
 	http_table_enter(&s->table, &rq->slot, fd, &peer);
 	*context = rq;
+}
+
+static void count_failed_handshake(const struct http_request *rq)
+{
+	char client[ADDR_TEXT_BYTES];
+
+	metric_inc(M_HTTP_TLS_FAILED);
+	if (!log_is_on(LOG_DEBUG))
+		return;
+	addr_text_log(client, &rq->slot.peer);
+	log_debug("http", rq->slot.id, "shakes-no-hands", "server=%s client=%s", rq->server->cfg.name, client);
 }
 
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
-	struct http_server  *s  = arg;
-	struct http_request *rq = *context;
+	struct http_listener *l  = arg;
+	struct http_request  *rq = *context;
 
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		enter(s, mhd, context);
+		enter(l, mhd, context);
 	} else if (rq) {
-		http_table_leave(&s->table, &rq->slot);
+		if (!http_session_end(&rq->session))
+			count_failed_handshake(rq);
+		http_table_leave(&l->server->table, &rq->slot);
+		free(rq->query);
 		free(rq);
 		*context = NULL;
 	}
+}
+
+/* The library takes it apart where it lies. Without memory there is none, as if it had not been sent. */
+static void keep_query(struct http_request *rq, const char *mark)
+{
+	free(rq->query);
+	rq->query = mark ? strdup(mark + 1) : NULL;
 }
 
 static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mhd)
@@ -111,6 +137,7 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 		rq->began_ms   = clock_mono_ms();
 		rq->target     = uri;
 		rq->line_bytes = strlen(uri); /* here it has its query still */
+		keep_query(rq, strchr(uri, '?'));
 		http_table_hear(&s->table, &rq->slot);
 	}
 	return NULL;
@@ -152,6 +179,8 @@ static void linger(struct http_request *rq)
 
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_LINGERING))
 		return;
+	if (rq->session.is_tls)
+		http_session_close(rq->mhd);
 	shutdown(p.fd, SHUT_WR);
 	while (seen < LINGER_BYTES_MAX && poll(&p, 1, LINGER_WAIT_MS) > 0) {
 		ssize_t n = recv(p.fd, sink, sizeof(sink), MSG_DONTWAIT);
@@ -231,19 +260,23 @@ static void on_log(void *arg, const char *format, va_list args)
 
 /* --- Start and stop --- */
 
-static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
+static struct MHD_Daemon *start_daemon(struct http_listener *l)
 {
+	static struct MHD_OptionItem plain[] = { { MHD_OPTION_END, 0, NULL } };
+
+	struct http_server *s = l->server;
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
-	                 MHD_USE_ERROR_LOG;
+	                 MHD_USE_ERROR_LOG | (l->is_tls ? MHD_USE_TLS : 0);
 	unsigned most = (unsigned)s->cfg.connections_max + DYING_MAX;
 
 	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
-	                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
+	                        MHD_OPTION_LISTEN_SOCKET, l->fd, MHD_OPTION_CONNECTION_LIMIT, most,
 	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head + MEMORY_BYTES,
 	                        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-	                        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
+	                        on_connection, l, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
 	                        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_UNESCAPE_CALLBACK,
-	                        keep_escapes, s, MHD_OPTION_END);
+	                        keep_escapes, s, MHD_OPTION_ARRAY, l->is_tls ? http_tls_options : plain,
+	                        MHD_OPTION_END);
 }
 
 /*
@@ -263,7 +296,7 @@ static enum err start_daemons(struct http_server *s)
 		struct http_listener *l = &s->listeners[i];
 
 		tune(l->fd);
-		l->daemon = start_daemon(s, l->fd);
+		l->daemon = start_daemon(l);
 		if (l->daemon)
 			continue;
 		log_error("http", 0, "fails", "server=%s cannot start its threads: %s", s->cfg.name, strerror(errno));
@@ -336,12 +369,13 @@ static void free_server(struct http_server *s)
 	}
 	free(s->listeners);
 	http_transfers_fini(&s->transfers);
+	http_tls_fini(&s->tls);
 	addr_nets_fini(&s->trusted);
 	free(s);
 }
 
 static struct http_server *new_server(const struct http_config *cfg, const struct conf *conf,
-                                      const struct http_listen *on, size_t count)
+                                      const struct http_listen *on, size_t count, const struct http_cert *cert)
 {
 	struct http_server   *s         = calloc(1, sizeof(*s));
 	struct http_listener *listeners = calloc(count ? count : 1, sizeof(*listeners));
@@ -354,23 +388,23 @@ static struct http_server *new_server(const struct http_config *cfg, const struc
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++)
-		listeners[i].fd = on[i].fd;
+		listeners[i] = (struct http_listener){ .server = s, .fd = on[i].fd, .is_tls = on[i].is_tls };
 	s->cfg            = *cfg;
 	s->conf           = conf;
 	s->listeners      = listeners;
 	s->listener_count = count;
 	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,
 	                    (size_t)conf->limits.http_transfers_per_address);
+	http_tls_init(&s->tls, cert);
 	return s;
 }
 
 enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf,
                     const struct http_listen *on, size_t count, const struct http_cert *cert)
 {
-	struct http_server *s = new_server(cfg, conf, on, count);
+	struct http_server *s = new_server(cfg, conf, on, count, cert);
 	enum err            e;
 
-	(void)cert;
 	if (!s)
 		return ERR_NOMEM;
 	e = addr_nets_parse(&s->trusted, conf->http_trusted_proxies.words, conf->http_trusted_proxies.count);
@@ -393,4 +427,10 @@ void http_stop(struct http_server *s)
 void http_poke(struct http_server *s)
 {
 	http_table_sweep(&s->table);
+}
+
+void http_cert_use(struct http_server *s, const struct http_cert *cert)
+{
+	if (cert)
+		http_tls_change(&s->tls, cert);
 }

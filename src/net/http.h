@@ -121,6 +121,7 @@ bool http_takes_gzip(const struct http_request *rq);
 struct http_text {
 	size_t max;
 	enum err (*handle)(struct http_answer *a, struct http_request *rq, char *body, size_t len, void *part);
+	size_t (*max_of)(void *part); /* says how much instead of max, when not NULL */
 };
 
 /*
@@ -171,6 +172,9 @@ const char *http_path_part(const struct http_request *rq, size_t n);
  */
 const char *http_query(const struct http_request *rq, const char *name);
 bool        http_has_query(const struct http_request *rq, const char *name);
+
+/* All that stands behind the first ? of the target, as it came; "" when nothing does. */
+const char *http_raw_query(const struct http_request *rq);
 
 /* Whether the request came over TLS, loopback, a unix socket, or from a trusted proxy: a key may travel there. */
 bool http_is_private(const struct http_request *rq);

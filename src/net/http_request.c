@@ -74,7 +74,8 @@ bool http_is_private(const struct http_request *rq)
 {
 	const struct addr *peer = &rq->slot.peer;
 
-	return peer->family == ADDR_UNIX || addr_is_loopback(peer) || addr_nets_contain(&rq->server->trusted, peer);
+	return rq->session.is_tls || peer->family == ADDR_UNIX || addr_is_loopback(peer) ||
+	       addr_nets_contain(&rq->server->trusted, peer);
 }
 
 bool http_is_exempt(const struct http_request *rq)

@@ -13,6 +13,7 @@
 #include "net/addr.h"
 #include "net/http.h"
 #include "net/http_table.h"
+#include "net/http_tls.h"
 #include "net/http_transfer.h"
 
 #include <microhttpd.h>
@@ -30,6 +31,7 @@ struct http_server {
 	struct addr_nets      trusted;
 	struct http_table     table;
 	struct http_transfers transfers;
+	struct http_tls       tls;
 	struct http_listener *listeners;
 	size_t                listener_count;
 };
@@ -56,11 +58,13 @@ struct http_request {
 	struct http_server      *server;
 	struct MHD_Connection   *mhd;
 	struct http_slot         slot;
+	struct http_session      session;
 	const char              *method, *path;
 	struct addr              client;
 	int64_t                  began_ms;
 	const char              *target;       /* the path in the first line, where the library has it */
 	size_t                   line_bytes;   /* of that, with its query */
+	char                    *query;        /* a copy of that; NULL: none */
 	const struct http_route *route;        /* of this path, maybe of another method; NULL: there is none */
 	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */

@@ -167,3 +167,8 @@ bool http_has_query(const struct http_request *rq, const char *name)
 {
 	return search_query(rq, name).count > 0;
 }
+
+const char *http_raw_query(const struct http_request *rq)
+{
+	return rq->query ? rq->query : "";
+}

@@ -8,10 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static size_t max_of(const struct http_request *rq)
+{
+	const struct http_text *text = rq->route->body->text;
+
+	return text->max_of ? text->max_of(rq->part) : text->max;
+}
+
 enum MHD_Result http_text_begin(struct http_request *rq, int64_t length)
 {
 	rq->text = (struct http_collected){ 0 };
-	if (length >= 0 && (uint64_t)length <= rq->route->body->text->max)
+	if (length >= 0 && (uint64_t)length <= max_of(rq))
 		return MHD_YES;
 	rq->has_body = true; /* maybe without having said so */
 	return http_send_error(rq, ERR_TOO_BIG);
@@ -38,7 +45,7 @@ enum MHD_Result http_text_data(struct http_request *rq, const void *bytes, size_
 {
 	struct http_collected *t = &rq->text;
 
-	if (len > rq->route->body->text->max - t->len || !make_room(t, len))
+	if (len > max_of(rq) - t->len || !make_room(t, len))
 		return MHD_NO;
 	memcpy(t->bytes + t->len, bytes, len);
 	t->len += len;

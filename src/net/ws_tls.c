@@ -158,7 +158,7 @@ static enum err refuse(FILE *report, const char *setting, const char *path)
 {
 	char text[160];
 
-	ERR_error_string_n(ERR_peek_last_error(), text, sizeof(text));
+	ERR_error_string_n(ERR_peek_error(), text, sizeof(text)); /* the first says most: "No such file" */
 	fprintf(report, "%s: %s cannot be used: %s\n", setting, path, text);
 	return ERR_MALFORMED;
 }

@@ -277,3 +277,42 @@ Test(text, cleaning_stops_before_what_does_not_fit)
 	text_clean(out, 1, "ab", 2, 64);
 	cr_expect_str_eq(out, "");
 }
+
+Test(text, a_character_is_whole_and_of_the_shortest_form)
+{
+	static const struct {
+		const char *bytes;
+		size_t      len, expected;
+		uint32_t    code;
+	} rows[] = {
+		{ "a", 1, 1, 'a' },
+		{ "\0", 1, 1, 0 },
+		{ "\x7f", 1, 1, 0x7f },
+		{ "\xc2\x80", 2, 2, 0x80 },
+		{ "\xdf\xbf", 2, 2, 0x7ff },
+		{ "\xe0\xa0\x80", 3, 3, 0x800 },
+		{ "\xef\xbf\xbf", 3, 3, 0xffff },
+		{ "\xf0\x90\x80\x80", 4, 4, 0x10000 },
+		{ "\xf4\x8f\xbf\xbf", 4, 4, 0x10ffff },
+		{ "\xc3\xa9xyz", 5, 2, 0xe9 },
+		{ "\x80", 1, 0, 0 },
+		{ "\xc1\xbf", 2, 0, 0 },
+		{ "\xc3", 1, 0, 0 },
+		{ "\xc3(", 2, 0, 0 },
+		{ "\xe0\x9f\xbf", 3, 0, 0 },
+		{ "\xed\xa0\x80", 3, 0, 0 },
+		{ "\xed\xbf\xbf", 3, 0, 0 },
+		{ "\xe2\x82\xac", 2, 0, 0 },
+		{ "\xf0\x8f\xbf\xbf", 4, 0, 0 },
+		{ "\xf4\x90\x80\x80", 4, 0, 0 },
+		{ "\xf8\x88\x80\x80", 4, 0, 0 },
+		{ "\xff", 1, 0, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint32_t code = 12345;
+
+		cr_expect_eq(text_char(&code, rows[i].bytes, rows[i].len), rows[i].expected, "row %zu", i);
+		cr_expect_eq(code, rows[i].expected ? rows[i].code : 12345, "row %zu", i);
+	}
+}

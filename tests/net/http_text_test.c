@@ -81,9 +81,9 @@ static enum err on_get(struct http_answer *a, struct http_request *rq, void *par
 	return ERR_OK;
 }
 
-static const struct http_text text       = { TEXT_MAX, on_text };
+static const struct http_text text       = { .max = TEXT_MAX, .handle = on_text };
 static const struct http_body body       = { .text = &text };
-static const struct http_text stray_text = { 8, on_stray };
+static const struct http_text stray_text = { .max = 8, .handle = on_stray };
 static const struct http_body stray_body = { .text = &stray_text };
 
 static const struct http_route stray = { "POST", "", NULL, &stray_body, on_error };
@@ -436,7 +436,7 @@ Test(http_text, a_body_that_breaks_off_is_forgotten)
 Test(http_text, what_a_length_promises_is_not_allocated)
 {
 	enum { CLIENTS = 16 };
-	static const struct http_text large      = { 64 << 20, on_text };
+	static const struct http_text large      = { .max = 64 << 20, .handle = on_text };
 	static const struct http_body large_body = { .text = &large };
 	const struct http_route       table[]    = { { "POST", "/large", NULL, &large_body, NULL }, { NULL } };
 	int                           fds[CLIENTS];

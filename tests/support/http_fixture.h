@@ -30,7 +30,8 @@ struct http_fixture {
 	const struct http_route *stray_post; /* as in http_config, before the start */
 	http_error_form          errors;
 	struct http_server      *server;
-	int                      port;
+	const char              *address;        /* to listen on */
+	int                      port, tls_port; /* tls_port: when conf.tls_cert is set before the start */
 	int                      clock_fd;
 	int64_t                  moved_ms;
 };
@@ -48,6 +49,7 @@ void http_fixture_advance(struct http_fixture *f, int64_t ms);
 
 /* Connected from this address of the loopback network; the test ends when it cannot be. */
 int http_fixture_dial(const struct http_fixture *f, const char *from);
+int http_fixture_dial_port(int port, const char *from);
 
 /* Waits until so many connections are counted; the test ends when it takes too long. */
 void http_fixture_await_connections(int64_t count);

@@ -30,7 +30,7 @@ static struct server *servers;
  *	... net: listens part=tunnel address=127.0.0.1:40123
  *	... server: ready ...
  */
-enum log_news { LOG_OTHER, LOG_LISTENS_TUNNEL, LOG_LISTENS_HTTP, LOG_LISTENS_ADMIN, LOG_READY };
+enum log_news { LOG_OTHER, LOG_LISTENS_TUNNEL, LOG_LISTENS_HTTP, LOG_LISTENS_HTTPS, LOG_LISTENS_ADMIN, LOG_READY };
 
 static enum log_news understand_log_line(const char *line, int *port)
 {
@@ -50,6 +50,8 @@ static enum log_news understand_log_line(const char *line, int *port)
 	*port = colon ? atoi(colon + 1) : 0;
 	if (strstr(listens, " part=tunnel"))
 		return LOG_LISTENS_TUNNEL;
+	if (strstr(listens, " part=http-tls"))
+		return LOG_LISTENS_HTTPS;
 	return strstr(listens, " part=http") ? LOG_LISTENS_HTTP : LOG_OTHER;
 }
 
@@ -71,6 +73,8 @@ static bool read_log(struct server *s)
 			s->tunnel_port = port;
 		if (news == LOG_LISTENS_HTTP && !s->http_port)
 			s->http_port = port;
+		if (news == LOG_LISTENS_HTTPS && !s->https_port)
+			s->https_port = port;
 		if (news == LOG_READY)
 			ready = true;
 	}
@@ -170,6 +174,17 @@ void server_set(struct server *s, const char *set)
 	snprintf(s->sets[s->set_count++], SERVER_SET_BYTES, "%s", set);
 }
 
+void server_unset(struct server *s, const char *key)
+{
+	size_t len = strlen(key), kept = 0;
+
+	for (size_t i = 0; i < s->set_count; i++) {
+		if (strncmp(s->sets[i], key, len) != 0 || s->sets[i][len] != '=')
+			memmove(s->sets[kept++], s->sets[i], SERVER_SET_BYTES);
+	}
+	s->set_count = kept;
+}
+
 struct server *server_prepare(const char *const *sets)
 {
 	struct server *s = calloc(1, sizeof(*s));
@@ -192,6 +207,7 @@ struct server *server_prepare(const char *const *sets)
 	snprintf(admin, sizeof(admin), "admin.socket=%s", s->admin_socket);
 	server_set(s, "tunnel.listen=127.0.0.1:0");
 	server_set(s, "http.listen=127.0.0.1:0");
+	server_set(s, "http.tls_listen=127.0.0.1:0");
 	server_set(s, admin);
 	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
 	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
@@ -244,6 +260,7 @@ void server_launch(struct server *s)
 	cr_assert_eq(s->pid, 0, "the server runs already");
 	s->tunnel_port = 0;
 	s->http_port   = 0;
+	s->https_port  = 0;
 	s->log_from    = stat(s->log_path, &log) == 0 ? log.st_size : 0;
 	s->pid         = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));

@@ -41,6 +41,7 @@ struct server {
 	int                  status; /* how it last ended: its status, or 256 + a signal */
 	int                  tunnel_port;
 	int                  http_port;
+	int                  https_port;              /* 0 without tls.cert */
 	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];
@@ -67,9 +68,10 @@ struct server *server_start(const char *const *sets);
 void server_finish(struct server *s);
 
 /* The same in steps, for starts that have to fail, or must not be waited for. */
-struct server *server_prepare(const char *const *sets);       /* folder and clock only */
-void           server_set(struct server *s, const char *set); /* one more setting, for the next start */
-void           server_launch(struct server *s);               /* starts the program */
+struct server *server_prepare(const char *const *sets);         /* folder and clock only */
+void           server_set(struct server *s, const char *set);   /* one more setting, for the next start */
+void           server_unset(struct server *s, const char *key); /* takes back those of this key, ours too */
+void           server_launch(struct server *s);                 /* starts the program */
 void           server_await_ready(struct server *s);
 int            server_await_exit(struct server *s, int patience_ms); /* its status, or 256 + a signal */
 

@@ -52,13 +52,23 @@ static bool wait_for_more(struct tls_client *c, int result, int64_t deadline_ms)
 
 bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn)
 {
+	return tls_client_shake(c, dial_tcp(port, rcvbuf_bytes), alpn, 0);
+}
+
+bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int version)
+{
 	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
 	int     result;
 
-	*c = (struct tls_client){ .fd = dial_tcp(port, rcvbuf_bytes), .ctx = SSL_CTX_new(TLS_client_method()) };
+	*c = (struct tls_client){ .fd = fd, .ctx = SSL_CTX_new(TLS_client_method()) };
 	cr_assert_geq(c->fd, 0);
 	cr_assert_not_null(c->ctx);
 	SSL_CTX_set_mode(c->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (version) {
+		SSL_CTX_set_security_level(c->ctx, 0);
+		cr_assert(SSL_CTX_set_min_proto_version(c->ctx, version) == 1);
+		cr_assert(SSL_CTX_set_max_proto_version(c->ctx, version) == 1);
+	}
 	c->ssl = SSL_new(c->ctx);
 	cr_assert_not_null(c->ssl);
 	SSL_set_fd(c->ssl, c->fd);

@@ -1,0 +1,239 @@
+/*
+ * How much one address, and all together, may have of the lobby master; and that nobody's host goes for a stranger.
+ */
+#include "base/auto.h"
+#include "support/lobby_client.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOST    "203.0.113.7"
+#define OTHER   "203.0.113.8"
+#define CREATES 10
+#define JOINS   20
+#define MUTATES 240
+#define LOBBIES 8
+#define ENTRIES 1000
+
+static struct server *s;
+
+static void start(void)
+{
+	s = server_start((const char *[]){ LOBBY_PROMPT, NULL });
+}
+
+static void stop(void)
+{
+	server_finish(s);
+}
+
+TestSuite(master_limits, .init = start, .fini = stop);
+
+static int ask(const char *from, const char *path, const char *body)
+{
+	AUTO(rest_freep) struct http_result r = master_post(s, from, path, J(body));
+
+	if (r.status == 429)
+		master_expect_error(&r, 429, "rate");
+	return r.status;
+}
+
+/* At the limit, one past it, and again a minute later. What ends in an error has spent its place, what is refused has not. */
+static void expect_window(const char *const *paths, size_t count, int limit)
+{
+	server_advance(s, 1000);
+	for (int i = 0; i < limit; i++)
+		cr_expect(ask(HOST, paths[(size_t)i % count], "{}") != 429, "%s, the request number %d", paths[0],
+		          i + 1);
+	for (size_t i = 0; i < count; i++)
+		cr_expect_eq(ask(HOST, paths[i], "{}"), 429, "%s past the limit", paths[i]);
+	cr_expect(ask(OTHER, paths[0], "{}") != 429, "others are not concerned");
+	server_advance(s, 60000);
+	for (int i = 0; i < limit; i++)
+		cr_expect(ask(HOST, paths[(size_t)i % count], "{}") != 429, "%s a minute later, number %d", paths[0],
+		          i + 1);
+	cr_expect_eq(ask(HOST, paths[0], "{}"), 429);
+	server_advance(s, 60000);
+}
+
+Test(master_limits, an_address_may_announce_and_challenge_10_times_a_minute)
+{
+	expect_window((const char *[]){ "/v1/host" }, 1, CREATES);
+	expect_window((const char *[]){ "/v1/challenge", "/v1/host" }, 2, CREATES);
+}
+
+Test(master_limits, an_address_may_join_20_times_a_minute)
+{
+	expect_window((const char *[]){ "/v1/join" }, 1, JOINS);
+}
+
+Test(master_limits, an_address_may_beat_leave_and_show_240_times_a_minute)
+{
+	expect_window((const char *[]){ "/v1/heartbeat", "/v1/leave", "/v1/visibility" }, 3, MUTATES);
+}
+
+Test(master_limits, what_is_no_json_spends_nothing)
+{
+	for (int i = 0; i < CREATES; i++)
+		cr_expect_eq(ask(HOST, "/v1/challenge", "x"), 400);
+	for (int i = 0; i < CREATES; i++)
+		cr_expect_eq(ask(HOST, "/v1/challenge", "{}"), 200);
+	cr_expect_eq(ask(HOST, "/v1/challenge", "{}"), 429);
+}
+
+/* An announce of the minute before a restart counts still. */
+Test(master_limits, announces_count_over_a_restart)
+{
+	struct master_host h;
+
+	for (int i = 0; i < LOBBIES; i++)
+		master_open(&h, s, HOST, "");
+	server_kill(s);
+	server_restart(s);
+	for (int i = LOBBIES; i < CREATES; i++)
+		cr_expect_eq(ask(HOST, "/v1/challenge", "{}"), 200);
+	cr_expect_eq(ask(HOST, "/v1/challenge", "{}"), 429);
+	cr_expect_eq(master_health(s), LOBBIES);
+}
+
+Test(master_limits, reading_is_not_limited)
+{
+	for (int i = 0; i < 300; i++)
+		cr_expect_eq(master_listed(s), 0);
+}
+
+Test(master_limits, an_address_may_have_8_lobbies)
+{
+	struct master_host h[LOBBIES], late;
+
+	for (int i = 0; i < LOBBIES; i++)
+		master_open(&h[i], s, HOST, i % 2 ? J("'listed':false") : "");
+	AUTO(rest_freep) struct http_result r = master_post(s, HOST, "/v1/host", master_announce_body(""));
+
+	master_expect_error(&r, 429, "too many lobbies for this address");
+	master_open(&late, s, OTHER, "");
+	cr_expect_eq(master_leave(&h[3], s), 200);
+	master_open(&late, s, HOST, "");
+	cr_expect_eq(master_health(s), LOBBIES + 1);
+}
+
+/* --- A full table --- */
+
+static const char *address_of(int n)
+{
+	static char   texts[4][32];
+	static size_t turn;
+	char         *out = texts[turn++ % 4];
+
+	snprintf(out, sizeof(texts[0]), "10.%d.%d.1", n / 250, n % 250);
+	return out;
+}
+
+static void fill(struct master_host *hosts, int count)
+{
+	for (int i = 0; i < count; i++)
+		master_open(&hosts[i], s, address_of(i), i % 3 ? "" : J("'listed':false"));
+}
+
+static void expect_all_beat(const struct master_host *hosts, int count)
+{
+	int lost = 0;
+
+	for (int i = 0; i < count; i++)
+		lost += master_beat(&hosts[i], s, "") != 200;
+	cr_expect_eq(lost, 0, "%d of %d hosts are gone", lost, count);
+}
+
+/* The most that a flood can do is to have nothing. */
+Test(master_limits, a_flood_removes_no_host_that_beats, .timeout = 280)
+{
+	struct master_host *hosts = calloc(ENTRIES, sizeof(*hosts));
+
+	cr_assert_not_null(hosts);
+	fill(hosts, ENTRIES);
+	cr_expect_eq(master_health(s), ENTRIES);
+	for (int i = 0; i < 200; i++) {
+		char from[32];
+
+		snprintf(from, sizeof(from), "172.16.%d.1", i);
+		ask(from, "/v1/host", "x");
+		ask(from, "/v1/host", "{'game':'bad'}");
+		ask(from, "/v1/host", "{'identity':'gen:x'}");
+		AUTO(rest_freep) struct http_result r = master_post(s, from, "/v1/host", master_announce_body(""));
+
+		master_expect_error(&r, 429, "too many lobbies");
+	}
+	cr_expect_eq(master_health(s), ENTRIES);
+	expect_all_beat(hosts, ENTRIES);
+
+	free(hosts);
+}
+
+static bool is_there(const struct master_host *h)
+{
+	return master_join_status(s, "192.0.2.1", h->id) == 200;
+}
+
+static void expect_there(const struct master_host h[4], bool a, bool b, bool c, bool d)
+{
+	cr_expect(is_there(&h[0]) == a && is_there(&h[1]) == b && is_there(&h[2]) == c && is_there(&h[3]) == d,
+	          "not %d %d %d %d", a, b, c, d);
+}
+
+/* Hidden ones first, then those without players, then the one with the oldest beat; and only for who is let in. */
+Test(master_limits, a_newcomer_takes_the_place_of_who_is_silent_for_over_45_s)
+{
+	static const char *const small[] = { LOBBY_PROMPT, "limits.lobby_entries=4", NULL };
+	struct master_host       h[4], late;
+
+	server_finish(s);
+	s = server_start(small);
+	for (int i = 0; i < 4; i++)
+		master_open(&h[i], s, address_of(i), i == 2 ? J("'listed':false") : "");
+	master_beat(&h[1], s, J("'players_cur':0"));
+	server_advance(s, 40000);
+	cr_expect_eq(master_try_open(&late, s, OTHER, ""), 429, "they are silent for 40 s");
+	server_advance(s, 6000);
+	cr_expect_eq(ask(OTHER, "/v1/host", "{'game':'bad'}"), 400);
+	cr_expect_eq(ask(OTHER, "/v1/host", "{}"), 400);
+	expect_there(h, true, true, true, true);
+	master_open(&late, s, OTHER, "");
+	expect_there(h, true, true, false, true);
+	master_open(&late, s, OTHER, "");
+	expect_there(h, true, false, false, true);
+	master_open(&late, s, OTHER, "");
+	expect_there(h, false, false, false, true);
+	cr_expect_eq(master_beat(&h[3], s, ""), 200);
+	cr_expect_eq(master_try_open(&late, s, OTHER, ""), 429);
+	cr_expect_eq(server_metric(s, "coopd_lobby_ended_total", "reason=\"pushed_out\""), 3);
+
+	/* Who was pushed out is gone for good. */
+	server_kill(s);
+	server_restart(s);
+	expect_there(h, false, false, false, true);
+}
+
+Test(master_limits, a_thousand_rows_are_listed)
+{
+	struct master_host *hosts = calloc(ENTRIES, sizeof(*hosts));
+
+	cr_assert_not_null(hosts);
+	for (int i = 0; i < ENTRIES; i++)
+		master_open(&hosts[i], s, address_of(i), J("'name':'\\ud83c\\udfdd island','world':'w'"));
+	AUTO(rest_freep) struct http_result list = master_list(s);
+
+	cr_expect_eq(rest_count(&list, "lobbies"), ENTRIES);
+	cr_expect(list.body_len < (1 << 20), "%zu bytes are more than clients take", list.body_len);
+	free(hosts);
+}
+
+Test(master_limits, who_is_refused_for_his_rate_is_counted)
+{
+	for (int i = 0; i < JOINS + 7; i++)
+		ask(HOST, "/v1/join", "{}");
+	cr_expect_eq(server_metric(s, "coopd_lobby_rate_limited_total", "class=\"join\""), 7);
+	cr_expect_eq(server_metric(s, "coopd_lobby_rate_limited_total", "class=\"create\""), 0);
+	cr_expect_eq(server_metric(s, "coopd_lobby_joins_total", "result=\"unknown\""), 0, "none named a lobby");
+}
