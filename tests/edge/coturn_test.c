@@ -27,7 +27,9 @@
 #define LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 #define SECRET    "north-of-the-old-mill" /* that of README.md is put in its place */
-#define TRIES     5                       /* somebody may take the free port first */
+#define OWN       "9.9.9.9"               /* the public addresses of the server's machine */
+#define OWN_6     "2a00:1450:4001:806::10"
+#define TRIES     5 /* somebody may take the free port first */
 #define FORBIDDEN 403
 #define IDENTITY  "gen:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
@@ -66,6 +68,8 @@ static void configure(int port, bool with_list)
 	text = readme_replace(text, "listening-port=3478", listening);
 	text = readme_replace(text, "static-auth-secret=REPLACE-THIS-BY-TURN-SECRET", "static-auth-secret=" SECRET);
 	text = readme_cut(text, "syslog");
+	text = readme_replace(text, "denied-peer-ip=203.0.113.10\n", "denied-peer-ip=" OWN "\n");
+	text = readme_replace(text, "denied-peer-ip=2001:db8::10\n", "denied-peer-ip=" OWN_6 "\n");
 	if (!with_list)
 		text = readme_cut(text, "denied-peer-ip=");
 	snprintf(after, sizeof(after),
@@ -237,7 +241,8 @@ static const struct {
 	{ "192.168.255.255", LISTED },
 	{ "198.18.0.1", LISTED },
 	{ "198.19.255.255", LISTED },
-	{ "203.0.113.10", LISTED }, /* the server's own, as the example has it */
+	{ "203.0.113.1", LISTED },
+	{ OWN, LISTED },
 	{ "8.8.8.8", PUBLIC },
 	{ "224.0.0.1", NOBODY },
 	{ "255.255.255.255", NOBODY },
@@ -256,7 +261,8 @@ static const struct {
 	{ "fdff:ffff::1", LISTED },
 	{ "fe80::1", LISTED },
 	{ "febf:ffff::1", LISTED },
-	{ "2001:db8::10", LISTED }, /* the server's own */
+	{ "2001:db8::1", LISTED },
+	{ OWN_6, LISTED },
 	{ "2a00:1450:4001:806::200e", PUBLIC },
 };
 
