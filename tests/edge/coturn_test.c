@@ -4,6 +4,7 @@
  */
 #include "support/data_folder.h"
 #include "support/dial.h"
+#include "support/lobby_client.h"
 #include "support/program.h"
 #include "support/readme.h"
 #include "support/rest_client.h"
@@ -31,7 +32,6 @@
 #define OWN_6     "2a00:1450:4001:806::10"
 #define TRIES     5 /* somebody may take the free port first */
 #define FORBIDDEN 403
-#define IDENTITY  "gen:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 struct turn_server {
 	struct program program;
@@ -142,24 +142,19 @@ static int allocate(const struct turn_server *t, const struct credential *c)
 	return answer;
 }
 
-static struct http_result post(const struct server *s, const char *path, const char *body)
-{
-	return rest_ask(s, NULL, "POST", path, "", body, strlen(body));
-}
-
 /* Announces a lobby and joins it: the credentials of both. */
 static void ask_coopd(struct credential *host, struct credential *joiner, const struct server *s)
 {
-	char id[32], body[80];
-	AUTO(rest_freep)
-	struct http_result made = post(s, "/v1/host", "{\"identity\":\"" IDENTITY "\",\"game\":\"0.9.0\"}");
+	char id[32];
+
+	AUTO(rest_freep) struct http_result made = master_post(s, NULL, "/v1/host", master_announce_body(""));
 
 	cr_assert_eq(made.status, 200, "%s", made.body);
+	rest_text(&made, "lobbyId", id, sizeof(id));
 	rest_text(&made, "turn.user", host->user, sizeof(host->user));
 	rest_text(&made, "turn.pass", host->pass, sizeof(host->pass));
-	snprintf(body, sizeof(body), "{\"lobbyId\":\"%s\"}", rest_text(&made, "lobbyId", id, sizeof(id)));
 
-	AUTO(rest_freep) struct http_result joined = post(s, "/v1/join", body);
+	AUTO(rest_freep) struct http_result joined = master_join(s, NULL, id);
 
 	cr_assert_eq(joined.status, 200, "%s", joined.body);
 	rest_text(&joined, "turn.user", joiner->user, sizeof(joiner->user));
