@@ -176,7 +176,7 @@ static void start_proxy(struct edge *e, const struct proxy *p)
 static void open_edge(struct edge *e, const struct proxy *p, const char *const *sets)
 {
 	static const char *const secrets[] = { "server.production=yes", "turn.secret=coopd-turn-secret",
-		                               "turn.uri=turn:" NAME ":3478", "signal.token=word", NULL };
+		                               "turn.uri=turn:play.example.org:3478", "signal.token=word", NULL };
 
 	e->server = server_prepare(secrets);
 	for (; sets && *sets; sets++)
