@@ -11,6 +11,7 @@
 		next
 	cell = line["cell"]
 	title[cell] = line["what"] ", " (line["way"] == "keep" ? "connections stay" : "one per connection")
+	line["cpu_us"] = line["requests"] > 0 ? line["cpu_ms"] * 1000 / line["requests"] : 0
 	for (key in line)
 		value[cell, line["server"], line["round"], key] = line[key]
 	if (line["round"] > rounds)
@@ -56,9 +57,9 @@ function print_row(cell,	r) {
 		printf "  %-32s no result\n", title[cell]
 		return
 	}
-	printf "  %-32s %9.0f %9.0f %8.2f %10.2f %10.2f %10.1f\n", title[cell], median(cell, "bare", "requests_s"),
+	printf "  %-32s %9.0f %9.0f %6.2f  %8.1f %8.1f  %8.0f %8.0f\n", title[cell], median(cell, "bare", "requests_s"),
 	       median(cell, "coopd", "requests_s"), r, median(cell, "bare", "p99_us") / 1000,
-	       median(cell, "coopd", "p99_us") / 1000, median(cell, "coopd", "MB_s")
+	       median(cell, "coopd", "p99_us") / 1000, median(cell, "bare", "cpu_us"), median(cell, "coopd", "cpu_us")
 }
 
 function print_target(cell, at_least,	is) {
@@ -76,10 +77,11 @@ END {
 	       lobbies, at_once, rounds, seconds
 	printf "  bytes of the answers: %s\n", sizes
 	print  "  ratio    coopd's requests per second, divided by those of the HTTP library alone in the same round"
-	printf "\n  %-32s %9s %9s %8s %10s %10s %10s\n", "", "library/s", "coopd/s", "ratio", "library ms", "coopd ms", "coopd MB/s"
+	print  "  p99 ms   the slowest of a hundred requests; CPU us: processor time of the server per request"
+	printf "\n  %-32s %19s %6s  %17s  %17s\n", "", "requests per s", "", "p99 ms", "CPU us"
+	printf "  %-32s %9s %9s %6s  %8s %8s  %8s %8s\n", "", "library", "coopd", "ratio", "library", "coopd", "library", "coopd"
 	for (cell = 1; cell <= cells; cell++)
 		print_row(cell)
-	print "  (ms: the slowest of a hundred requests, p99)"
 	for (server in failed)
 		if (failed[server] + broken[server] > 0)
 			printf "  NOT CLEAN: %s: %d answers were errors, %d connections broke\n", server, failed[server], broken[server]

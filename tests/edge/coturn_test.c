@@ -4,6 +4,7 @@
  */
 #include "support/data_folder.h"
 #include "support/dial.h"
+#include "support/lobby_client.h"
 #include "support/program.h"
 #include "support/readme.h"
 #include "support/rest_client.h"
@@ -27,9 +28,10 @@
 #define LEN(array) (sizeof(array) / sizeof((array)[0]))
 
 #define SECRET    "north-of-the-old-mill" /* that of README.md is put in its place */
-#define TRIES     5                       /* somebody may take the free port first */
+#define OWN       "9.9.9.9"               /* the public addresses of the server's machine */
+#define OWN_6     "2a00:1450:4001:806::10"
+#define TRIES     5 /* somebody may take the free port first */
 #define FORBIDDEN 403
-#define IDENTITY  "gen:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 struct turn_server {
 	struct program program;
@@ -66,6 +68,8 @@ static void configure(int port, bool with_list)
 	text = readme_replace(text, "listening-port=3478", listening);
 	text = readme_replace(text, "static-auth-secret=REPLACE-THIS-BY-TURN-SECRET", "static-auth-secret=" SECRET);
 	text = readme_cut(text, "syslog");
+	text = readme_replace(text, "denied-peer-ip=203.0.113.10\n", "denied-peer-ip=" OWN "\n");
+	text = readme_replace(text, "denied-peer-ip=2001:db8::10\n", "denied-peer-ip=" OWN_6 "\n");
 	if (!with_list)
 		text = readme_cut(text, "denied-peer-ip=");
 	snprintf(after, sizeof(after),
@@ -138,24 +142,19 @@ static int allocate(const struct turn_server *t, const struct credential *c)
 	return answer;
 }
 
-static struct http_result post(const struct server *s, const char *path, const char *body)
-{
-	return rest_ask(s, NULL, "POST", path, "", body, strlen(body));
-}
-
 /* Announces a lobby and joins it: the credentials of both. */
 static void ask_coopd(struct credential *host, struct credential *joiner, const struct server *s)
 {
-	char id[32], body[80];
-	AUTO(rest_freep)
-	struct http_result made = post(s, "/v1/host", "{\"identity\":\"" IDENTITY "\",\"game\":\"0.9.0\"}");
+	char id[32];
+
+	AUTO(rest_freep) struct http_result made = master_post(s, NULL, "/v1/host", master_announce_body(""));
 
 	cr_assert_eq(made.status, 200, "%s", made.body);
+	rest_text(&made, "lobbyId", id, sizeof(id));
 	rest_text(&made, "turn.user", host->user, sizeof(host->user));
 	rest_text(&made, "turn.pass", host->pass, sizeof(host->pass));
-	snprintf(body, sizeof(body), "{\"lobbyId\":\"%s\"}", rest_text(&made, "lobbyId", id, sizeof(id)));
 
-	AUTO(rest_freep) struct http_result joined = post(s, "/v1/join", body);
+	AUTO(rest_freep) struct http_result joined = master_join(s, NULL, id);
 
 	cr_assert_eq(joined.status, 200, "%s", joined.body);
 	rest_text(&joined, "turn.user", joiner->user, sizeof(joiner->user));
@@ -237,7 +236,8 @@ static const struct {
 	{ "192.168.255.255", LISTED },
 	{ "198.18.0.1", LISTED },
 	{ "198.19.255.255", LISTED },
-	{ "203.0.113.10", LISTED }, /* the server's own, as the example has it */
+	{ "203.0.113.1", LISTED },
+	{ OWN, LISTED },
 	{ "8.8.8.8", PUBLIC },
 	{ "224.0.0.1", NOBODY },
 	{ "255.255.255.255", NOBODY },
@@ -256,7 +256,8 @@ static const struct {
 	{ "fdff:ffff::1", LISTED },
 	{ "fe80::1", LISTED },
 	{ "febf:ffff::1", LISTED },
-	{ "2001:db8::10", LISTED }, /* the server's own */
+	{ "2001:db8::1", LISTED },
+	{ OWN_6, LISTED },
 	{ "2a00:1450:4001:806::200e", PUBLIC },
 };
 

@@ -2,6 +2,7 @@
  * coopd behind the proxies that people put before it, configured with the very lines of README.md: TLS ends there, and all
  * parts work through it.  A client has an address of its own, and what it writes about itself changes nothing.
  */
+#include "support/lobby_client.h"
 #include "support/program.h"
 #include "support/readme.h"
 #include "support/rest_client.h"
@@ -26,13 +27,13 @@
 #define NAME     "play.example.org" /* of the server, in README.md */
 #define TRIES    5                  /* somebody may take the free port first */
 #define CAMPAIGN "e2a1c0de00000001"
-#define IDENTITY "gen:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 /* A proxy and the server behind it; two clients, each at an address of its own. */
 struct edge {
-	struct server     *server;
-	struct program     proxy;
-	int                proxy_port;
+	struct server *server;
+	struct program proxy;
+	int            proxy_port;
+	bool appends; /* the proxy adds the client's address to what he wrote, as many do, instead of replacing it */
 	struct tls_bridge *bridges[2];
 	int                a, b; /* where a client from 127.0.0.5 connects to, and one from 127.0.0.6 */
 };
@@ -42,25 +43,15 @@ struct edge {
 
 /* --- The proxies --- */
 
-/* Each takes the text from the README and leaves its configuration in a file. */
+/* Each puts its own port and certificate into the text from the README, and leaves the rest in a file. */
 
-static char *put_ports(char *text, const struct edge *e)
-{
-	char http[32], tunnel[32];
-
-	snprintf(http, sizeof(http), "127.0.0.1:%d", e->server->http_port);
-	snprintf(tunnel, sizeof(tunnel), "127.0.0.1:%d", e->server->tunnel_port);
-	return readme_replace(readme_replace(text, "127.0.0.1:10001", http), "127.0.0.1:64190", tunnel);
-}
-
-static void configure_nginx(const struct edge *e)
+static void configure_nginx(char *text, const struct edge *e)
 {
 	static const char before[] = "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\n"
 				     "events {}\nhttp {\naccess_log off;\n"
 				     "client_body_temp_path body;\nproxy_temp_path proxy;\nfastcgi_temp_path fastcgi;\n"
 				     "uwsgi_temp_path uwsgi;\nscgi_temp_path scgi;\n";
 	char              listen[64];
-	char             *text = put_ports(readme_block("nginx"), e);
 
 	snprintf(listen, sizeof(listen), "listen 127.0.0.1:%d ssl", e->proxy_port);
 	text = readme_replace(readme_cut(text, "listen [::]:443"), "listen 443 ssl", listen);
@@ -69,10 +60,9 @@ static void configure_nginx(const struct edge *e)
 	readme_save(text, "nginx.conf", before, "}\n");
 }
 
-static void configure_haproxy(const struct edge *e)
+static void configure_haproxy(char *text, const struct edge *e)
 {
-	char  listen[64];
-	char *text = put_ports(readme_block("haproxy"), e);
+	char listen[64];
 
 	snprintf(listen, sizeof(listen), "bind 127.0.0.1:%d ssl", e->proxy_port);
 	text = readme_replace(readme_cut(text, "bind [::]:443"), "bind *:443 ssl", listen);
@@ -81,10 +71,9 @@ static void configure_haproxy(const struct edge *e)
 	readme_save(text, "haproxy.cfg", "", "");
 }
 
-static void configure_caddy(const struct edge *e)
+static void configure_caddy(char *text, const struct edge *e)
 {
-	char  site[3 * PATH_MAX];
-	char *text = put_ports(readme_block("caddy"), e);
+	char site[3 * PATH_MAX];
 
 	/* Any name, since the clients here say another; and no certificate from the network. */
 	snprintf(site, sizeof(site), ":%d {\n\tbind 127.0.0.1\n\ttls %s %s", e->proxy_port, data_path("cert.pem"),
@@ -93,16 +82,53 @@ static void configure_caddy(const struct edge *e)
 	readme_save(text, "Caddyfile", "{\n\tadmin off\n\tauto_https disable_redirects\n}\n", "");
 }
 
-/* All stay in the foreground, and need no folder but the test's. */
+#define TRUSTS " {\n\t\ttrusted_proxies 127.0.0.0/8\n\t}"
+
+/*
+ * All stay in the foreground, and need no folder but the test's. appending: what the README says, and what makes it a proxy
+ * that appends.
+ */
 static const struct proxy {
-	const char *name;
-	void (*configure)(const struct edge *e);
+	const char *name; /* also of the block */
+	void (*configure)(char *text, const struct edge *e);
 	const char *args[10];
+	struct {
+		const char *says, *instead;
+	} appending[2];
 } proxies[] = {
-	{ "nginx", configure_nginx, { "nginx", "-e", "stderr", "-p", ".", "-c", "nginx.conf", NULL } },
-	{ "haproxy", configure_haproxy, { "haproxy", "-db", "-f", "haproxy.cfg", NULL } },
-	{ "caddy", configure_caddy, { "caddy", "run", "--config", "Caddyfile", "--adapter", "caddyfile", NULL } },
+	{
+		"nginx",
+		configure_nginx,
+		{ "nginx", "-e", "stderr", "-p", ".", "-c", "nginx.conf", NULL },
+		{ { "X-Forwarded-For $remote_addr", "X-Forwarded-For $proxy_add_x_forwarded_for" } },
+	},
+	{
+		"haproxy",
+		configure_haproxy,
+		{ "haproxy", "-db", "-f", "haproxy.cfg", NULL },
+		{ { "http-request set-header X-Forwarded-For %[src]", "option forwardfor" } },
+	},
+	{
+		"caddy",
+		configure_caddy,
+		{ "caddy", "run", "--config", "Caddyfile", "--adapter", "caddyfile", NULL },
+		{ { "127.0.0.1:10001", "127.0.0.1:10001" TRUSTS }, { "127.0.0.1:64190", "127.0.0.1:64190" TRUSTS } },
+	},
 };
+
+static void configure(const struct proxy *p, const struct edge *e)
+{
+	char *text = readme_block(p->name);
+	char  http[32], tunnel[32];
+
+	for (size_t i = 0; e->appends && i < LEN(p->appending) && p->appending[i].says; i++)
+		text = readme_replace(text, p->appending[i].says, p->appending[i].instead);
+	snprintf(http, sizeof(http), "127.0.0.1:%d", e->server->http_port);
+	snprintf(tunnel, sizeof(tunnel), "127.0.0.1:%d", e->server->tunnel_port);
+	text = readme_replace(text, "127.0.0.1:10001", http);
+	text = readme_replace(text, "127.0.0.1:64190", tunnel);
+	p->configure(text, e);
+}
 
 /* --- Start and end --- */
 
@@ -138,7 +164,7 @@ static void start_proxy(struct edge *e, const struct proxy *p)
 {
 	for (int i = 0; i < TRIES; i++) {
 		e->proxy_port = program_free_port();
-		p->configure(e);
+		configure(p, e);
 		program_start(&e->proxy, p->args);
 		if (await_proxy(e))
 			return;
@@ -150,7 +176,7 @@ static void start_proxy(struct edge *e, const struct proxy *p)
 static void open_edge(struct edge *e, const struct proxy *p, const char *const *sets)
 {
 	static const char *const secrets[] = { "server.production=yes", "turn.secret=coopd-turn-secret",
-		                               "turn.uri=turn:" NAME ":3478", "signal.token=word", NULL };
+		                               "turn.uri=turn:play.example.org:3478", "signal.token=word", NULL };
 
 	e->server = server_prepare(secrets);
 	for (; sets && *sets; sets++)
@@ -170,12 +196,12 @@ static void close_edge(struct edge *e)
 	server_finish(e->server);
 }
 
-/* The same with every proxy that is installed. */
-static void with_each_proxy(void (*check)(struct edge *e, const char *name), const char *const *sets)
+typedef void (*edge_check)(struct edge *e, const char *name);
+
+static void with_each(edge_check check, const char *const *sets, bool appends)
 {
-	make_certificates();
 	for (size_t i = 0; i < LEN(proxies); i++) {
-		struct edge e = { 0 };
+		struct edge e = { .appends = appends };
 
 		if (!program_or_skip(proxies[i].name))
 			continue;
@@ -185,23 +211,36 @@ static void with_each_proxy(void (*check)(struct edge *e, const char *name), con
 	}
 }
 
+/* The same with every proxy that is installed. */
+static void with_each_proxy(edge_check check, const char *const *sets)
+{
+	make_certificates();
+	with_each(check, sets, false);
+}
+
+/* And with every one again as it is when it appends. */
+static void with_each_proxy_twice(edge_check check, const char *const *sets)
+{
+	with_each_proxy(check, sets);
+	with_each(check, sets, true);
+}
+
 /* --- Requests --- */
 
-static struct http_result ask(int port, const char *method, const char *path, const char *fields, const char *body)
+static struct http_result get(int port, const char *path)
 {
 	struct server through = { .http_port = port };
 
-	return rest_ask(&through, NULL, method, path, fields, body, body ? strlen(body) : 0);
+	return rest_get(&through, NULL, path);
 }
 
 /* Announces a direct lobby with these lines in the head. *id, when it was taken, is what a joiner asks for. */
 static int announce(int port, const char *fields, char id[32])
 {
-	AUTO(rest_freep)
-	struct http_result r =
-		ask(port, "POST", "/v1/host", fields,
-	            "{\"identity\":\"" IDENTITY
-	            "\",\"name\":\"Ann's\",\"game\":\"0.9.0\",\"conn\":\"direct\",\"direct_port\":7777}");
+	struct server through = { .http_port = port };
+	const char   *body    = master_announce_body("\"conn\":\"direct\",\"direct_port\":7777");
+
+	AUTO(rest_freep) struct http_result r = master_post_with(&through, fields, "/v1/host", body);
 
 	if (r.status == 200)
 		rest_text(&r, "lobbyId", id, 32);
@@ -210,10 +249,11 @@ static int announce(int port, const char *fields, char id[32])
 
 static struct http_result join(int port, const char *fields, const char *id)
 {
-	char body[80];
+	struct server through = { .http_port = port };
+	char          body[80];
 
 	snprintf(body, sizeof(body), "{\"lobbyId\":\"%s\"}", id);
-	return ask(port, "POST", "/v1/join", fields, body);
+	return master_post_with(&through, fields, "/v1/join", body);
 }
 
 /* What a client might write to be taken for somebody else. */
@@ -240,7 +280,7 @@ static void check_paths(struct edge *e, const char *name)
 	};
 
 	for (size_t i = 0; i < LEN(rows); i++) {
-		AUTO(rest_freep) struct http_result r = ask(e->a, "GET", rows[i].path, "", NULL);
+		AUTO(rest_freep) struct http_result r = get(e->a, rows[i].path);
 
 		cr_expect(r.status == rows[i].status && strstr(r.body, rows[i].says), "%s: %s: %d %s", name,
 		          rows[i].path, r.status, r.body);
@@ -293,28 +333,26 @@ static void check_lies_in_lobby(struct edge *e, const char *name)
 
 Test(proxy, what_a_host_writes_about_itself_changes_nothing)
 {
-	with_each_proxy(check_lies_in_lobby, (const char *[]){ "limits.lobby_creates=3", NULL });
+	with_each_proxy_twice(check_lies_in_lobby, (const char *[]){ "limits.lobby_creates=3", NULL });
 }
 
 static void check_list_and_join(struct edge *e, const char *name)
 {
-	AUTO(rest_freep)
-	struct http_result made = ask(e->a, "POST", "/v1/host", "",
-	                              "{\"identity\":\"" IDENTITY "\",\"name\":\"Ann's\",\"game\":\"0.9.0\"}");
-	char               id[32], shown[32], user[80], kind[64];
+	struct server      through = { .http_port = e->a };
+	struct master_host host;
+	char               shown[32], user[80], kind[64];
 
-	cr_assert_eq(made.status, 200, "%s: %s", name, made.body);
-	rest_text(&made, "lobbyId", id, sizeof(id));
+	master_open(&host, &through, NULL, "");
 
-	AUTO(rest_freep) struct http_result list = ask(e->b, "GET", "/v1/lobbies", "", NULL);
+	AUTO(rest_freep) struct http_result list = get(e->b, "/v1/lobbies");
 
 	cr_assert_eq(list.status, 200, "%s", name);
 	cr_expect_str_eq(http_result_header(&list, "Content-Type", kind, sizeof(kind)), "application/json", "%s", name);
 	cr_expect_eq(rest_count(&list, "lobbies"), 1, "%s: %s", name, list.body);
-	cr_expect_str_eq(rest_text(&list, "lobbies.0.lobbyId", shown, sizeof(shown)), id, "%s", name);
+	cr_expect_str_eq(rest_text(&list, "lobbies.0.lobbyId", shown, sizeof(shown)), host.id, "%s", name);
 
 	/* The joiner's credential carries his address, not the proxy's. */
-	AUTO(rest_freep) struct http_result joined = join(e->b, lies[0], id);
+	AUTO(rest_freep) struct http_result joined = join(e->b, lies[0], host.id);
 
 	cr_assert_eq(joined.status, 200, "%s: %s", name, joined.body);
 	rest_text(&joined, "turn.user", user, sizeof(user));
@@ -379,7 +417,7 @@ static void check_lies_in_tunnel(struct edge *e, const char *name)
 
 Test(proxy, what_a_player_writes_about_himself_changes_nothing)
 {
-	with_each_proxy(check_lies_in_tunnel, (const char *[]){ "limits.ws_per_address=1", NULL });
+	with_each_proxy_twice(check_lies_in_tunnel, (const char *[]){ "limits.ws_per_address=1", NULL });
 }
 
 /* --- Checkpoints --- */

@@ -76,7 +76,7 @@ static int bound(int type, int port)
 int program_free_port(void)
 {
 	for (int i = 0; i < PORT_TRIES; i++) {
-		struct sockaddr_in at;
+		struct sockaddr_in at  = { 0 };
 		socklen_t          len = sizeof(at);
 		int                tcp = bound(SOCK_STREAM, 0);
 

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -40,7 +41,7 @@ struct pair {
 struct tls_bridge {
 	int         listener, stop_fd, to_port;
 	in_addr_t   from;
-	const char *name;
+	char        name[256];
 	SSL_CTX    *ctx;
 	pthread_t   thread;
 	struct pair pairs[TLS_BRIDGE_CONNECTIONS];
@@ -252,8 +253,8 @@ struct tls_bridge *tls_bridge_open(int *port, int to_port, const char *from, con
 	b->stop_fd  = eventfd(0, EFD_CLOEXEC);
 	b->to_port  = to_port;
 	b->from     = inet_addr(from);
-	b->name     = name;
-	b->ctx      = SSL_CTX_new(TLS_client_method());
+	snprintf(b->name, sizeof(b->name), "%s", name);
+	b->ctx = SSL_CTX_new(TLS_client_method());
 	cr_assert_eq(SSL_CTX_load_verify_locations(b->ctx, cert_path, NULL), 1, "no certificate in %s", cert_path);
 	SSL_CTX_set_verify(b->ctx, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_mode(b->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
