@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 #define STACK_BYTES      (256 * 1024)
-#define MEMORY_BYTES     (128 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
+#define MEMORY_BYTES     (16 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
 #define UNSENT_BYTES     (128 * 1024)
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
@@ -68,22 +68,33 @@ static int fd_of(struct MHD_Connection *mhd)
 	return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+/* The library does not say how long the address is that it kept: its family does. */
+static struct addr peer_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr          *sa   = info ? info->client_addr : NULL;
+	struct addr                     peer = { .family = ADDR_NONE };
+
+	if (sa && sa->sa_family == AF_INET)
+		addr_of_sockaddr(&peer, sa, sizeof(struct sockaddr_in));
+	else if (sa && sa->sa_family == AF_INET6)
+		addr_of_sockaddr(&peer, sa, sizeof(struct sockaddr_in6));
+	else if (sa && sa->sa_family == AF_UNIX)
+		addr_of_sockaddr(&peer, sa, sizeof(sa->sa_family));
+	return peer;
+}
+
 static void enter(struct http_listener *l, struct MHD_Connection *mhd, void **context)
 {
-	struct http_server     *s    = l->server;
-	struct http_request    *rq   = calloc(1, sizeof(*rq));
-	int                     fd   = fd_of(mhd);
-	struct addr             peer = { .family = ADDR_NONE };
-	struct sockaddr_storage sa;
-	socklen_t               len = sizeof(sa);
+	struct http_server  *s    = l->server;
+	struct http_request *rq   = calloc(1, sizeof(*rq));
+	int                  fd   = fd_of(mhd);
+	struct addr          peer = peer_of(mhd);
 
 	if (!rq) {
 		shutdown(fd, SHUT_RDWR);
 		return;
 	}
-	/* Not from the library, which does not say how long the address is that it kept. */
-	if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0)
-		addr_of_sockaddr(&peer, (struct sockaddr *)&sa, len);
 	rq->server = s;
 	rq->mhd    = mhd;
 	if (l->is_tls)

@@ -75,7 +75,7 @@ static void set_phase(struct http_table *t, struct http_slot *s, enum http_phase
 	s->deadline_ms = ms ? clock_mono_ms() + ms : 0;
 }
 
-static void cut(struct http_table *t, struct http_slot *s)
+static void give_slot(struct http_table *t, struct http_slot *s)
 {
 	set_phase(t, s, HTTP_CUT);
 	if (s->share.narrow) {
@@ -83,8 +83,14 @@ static void cut(struct http_table *t, struct http_slot *s)
 		metric_add(M_HTTP_CONNECTIONS, -1);
 	}
 	http_share_leave(&s->share, &t->shares);
+	if (t->stopping)
+		pthread_cond_signal(&t->settled);
+}
+
+static void cut(struct http_table *t, struct http_slot *s)
+{
+	give_slot(t, s);
 	shutdown(s->fd, SHUT_RDWR);
-	pthread_cond_signal(&t->settled);
 }
 
 static struct http_slot *slot_of(struct list *in)
@@ -164,7 +170,7 @@ bool http_table_enter(struct http_table *t, struct http_slot *s, int fd, const s
 	in = !t->stopping && take_slot(t, s);
 	if (!in)
 		cut(t, s);
-	if (list_is_empty(&t->slots))
+	if (t->asleep)
 		pthread_cond_signal(&t->wake);
 	list_append(&t->slots, &s->in);
 	pthread_mutex_unlock(&t->lock);
@@ -175,7 +181,7 @@ void http_table_leave(struct http_table *t, struct http_slot *s)
 {
 	pthread_mutex_lock(&t->lock);
 	if (s->phase != HTTP_CUT)
-		cut(t, s);
+		give_slot(t, s); /* the library closes the socket */
 	list_remove(&s->in);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -354,10 +360,12 @@ static void *sweep_thread(void *arg)
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->ended) {
-		if (list_is_empty(&t->slots))
+		t->asleep = list_is_empty(&t->slots);
+		if (t->asleep)
 			pthread_cond_wait(&t->wake, &t->lock);
 		else
 			wait_real(t, &t->wake, period);
+		t->asleep = false;
 		sweep(t);
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -80,7 +80,8 @@ struct http_table {
 	pthread_cond_t           wake;    /* for the sweeper: there is something to look at, or it must end */
 	pthread_cond_t           settled; /* for http_table_stop: one less is running */
 	pthread_t                sweeper;
-	struct list              slots; /* from the oldest to the newest, the CUT ones too */
+	bool                     asleep; /* the sweeper waits for wake, however long it takes */
+	struct list              slots;  /* from the oldest to the newest, the CUT ones too */
 	struct http_shares       shares;
 	size_t                   taken;   /* slots in use */
 	size_t                   running; /* WORKING, TRANSFER or ANSWERING */

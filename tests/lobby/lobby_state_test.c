@@ -786,11 +786,15 @@ Test(lobby_state, who_does_not_ask_is_told_nothing)
 
 Test(lobby_state, a_credential_from_before_a_restart_is_replaced_at_the_first_beat)
 {
-	struct lobby *l    = kept(1, 1, NOW);
-	int64_t       left = -1;
+	struct lobby     *l    = kept(1, 1, NOW);
+	struct lobby_beat b    = { .turn_user = USER, .turn_user_len = strlen(USER) };
+	int64_t           left = -1;
 
 	cr_assert_eq(lobby_restore(&state, l), ERR_OK);
 	cr_expect_eq(renewal(&left, l, USER, 0), LOBBY_TURN_MINT);
+	/* Right after the start, with a secret of the first generation, nothing else tells. */
+	l->turn_until_ms = WALL + LIFE * 1000;
+	cr_expect_eq(lobby_renewal(&left, l, &b, true, 0, false, LIFE, 5, WALL), LOBBY_TURN_MINT);
 	cr_expect_eq(renewal(&left, l, "", 0), LOBBY_TURN_NONE);
 	lobby_minted(l, USER, 5, WALL + LIFE * 1000, 0);
 	cr_expect_neq(l->turn_ms, 0, "also when the clock says 0");

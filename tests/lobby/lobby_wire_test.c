@@ -214,6 +214,11 @@ Test(lobby_wire, bytes_that_are_no_characters_go)
 	            "d\xf4\x90\x80\x80",
 	            11);
 	cr_expect_str_eq(out, "cd", "surrogates, a long form of NUL, beyond the last");
+	lobby_clean(out, 2,
+	            "\xff\xff\xff"
+	            "abc",
+	            6);
+	cr_expect_str_eq(out, "ab", "they take no place");
 	lobby_clean(out, 9, "\xe2\x82", 2);
 	cr_expect_str_eq(out, "", "cut in the middle");
 	lobby_clean(out, 9, "", 0);

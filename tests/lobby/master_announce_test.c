@@ -16,14 +16,15 @@
 #include <string.h>
 #include <time.h>
 
-#define HOST   "203.0.113.7"
-#define SECRET "coopd-turn-secret"
+#define HOST       "203.0.113.7"
+#define SECRET     "coopd-turn-secret"
+#define SECRET_SET "turn.secret=" SECRET
 
 static struct server *s;
 
 static void start(void)
 {
-	s = server_start((const char *[]){ LOBBY_PROMPT, "turn.uri=turn:turn.example:3478", "turn.secret=" SECRET,
+	s = server_start((const char *[]){ LOBBY_PROMPT, "turn.uri=turn:turn.example:3478", SECRET_SET,
 	                                   "stun.uri=stun:stun.example:3478", "signal.url=relay.example:10000",
 	                                   "signal.token=let-me-in", "server.public_host=lobby.example",
 	                                   "limits.lobby_creates=1000", "limits.lobby_per_address=100", NULL });
@@ -154,8 +155,8 @@ Test(master_announce, what_is_not_set_is_empty)
 
 Test(master_announce, the_hosts_lifetime_of_a_credential_is_a_setting)
 {
-	struct server *other = server_start((const char *[]){ "turn.uri=turn:turn.example:3478", "turn.secret=" SECRET,
-	                                                      "turn.host_ttl_s=600", NULL });
+	struct server *other = server_start(
+		(const char *[]){ "turn.uri=turn:turn.example:3478", SECRET_SET, "turn.host_ttl_s=600", NULL });
 	AUTO(rest_freep) struct http_result r = master_post(other, HOST, "/v1/host", master_announce_body(""));
 
 	expect_credential(&r, 600, HOST);

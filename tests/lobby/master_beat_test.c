@@ -197,7 +197,7 @@ Test(master_beat, a_credential_is_renewed_at_half_its_life)
 {
 	struct master_host h;
 	char               first[128], user[128] = "";
-	int64_t            ttl_s;
+	int64_t            ttl_s = 0;
 
 	open_with_turn(&h, first);
 	cr_expect(!renew(&h, first, user, &ttl_s));
@@ -227,7 +227,7 @@ Test(master_beat, without_turn_user_and_for_direct_hosts_nothing_is_renewed)
 {
 	struct master_host direct, h;
 	char               first[128], user[128];
-	int64_t            ttl_s;
+	int64_t            ttl_s = 0;
 
 	open_with_turn(&h, first);
 	master_open(&direct, s, HOST, J("'conn':'direct','direct_port':7777"));
@@ -244,7 +244,7 @@ Test(master_beat, a_new_credential_is_for_the_address_that_asks)
 {
 	struct master_host h;
 	char               first[128], user[128] = "";
-	int64_t            ttl_s;
+	int64_t            ttl_s = 0;
 
 	open_with_turn(&h, first);
 	server_advance(s, 61000);
@@ -257,7 +257,7 @@ Test(master_beat, after_a_restart_a_host_with_turn_user_gets_a_new_one)
 {
 	struct master_host h;
 	char               first[128], user[128] = "";
-	int64_t            ttl_s;
+	int64_t            ttl_s = 0;
 
 	open_with_turn(&h, first);
 	server_restart(s);
@@ -357,7 +357,7 @@ Test(master_beat, what_becomes_of_a_lobby_is_in_the_log)
 {
 	struct master_host h;
 	char               first[128], user[128], line[64];
-	int64_t            ttl_s;
+	int64_t            ttl_s = 0;
 
 	open_with_turn(&h, first);
 #define EXPECT_LINE(verb)                                             \
