@@ -42,8 +42,8 @@ enum err update_folder_open(struct update_folder *f, const char *path);
 void     update_folder_close(struct update_folder *f); /* of one that was opened */
 
 /*
- * Opens the path anew if it leads to another folder by now. True: it did. ERR_IO with errno set in *e when there is no folder
- * to be opened; the held one stays then. Any thread.
+ * Takes the folder that the path leads to by now, if it is another. True: it was. *e is ERR_IO, with errno set, when there is
+ * none that can be opened; the held one stays then. Any thread.
  */
 bool update_folder_renew(enum err *e, struct update_folder *f);
 

@@ -29,11 +29,11 @@ static const char     *why;
 
 static enum err parse(const void *text, size_t len)
 {
-	AUTO(auto_free) char *exact = malloc(len); /* so that a read past its end is seen */
+	AUTO(auto_free) char *exact = malloc(len + 1); /* its end is the memory's, so that a read past it is seen */
 
-	memcpy(exact, text, len);
+	memcpy(exact + 1, text, len);
 	why = NULL;
-	return manifest_parse(&m, &why, exact, len);
+	return manifest_parse(&m, &why, exact + 1, len);
 }
 
 static enum err parse_text(const char *text)

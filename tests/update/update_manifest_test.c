@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/metric.h"
+#include "os/log.h"
 #include "support/data_folder.h"
 #include "support/release.h"
 
@@ -24,6 +25,7 @@ static void open_it(void)
 	size_t                len;
 	AUTO(auto_free) char *pem = release_vector("key.pem", &len);
 
+	log_set_level(LOG_ERROR);
 	cr_assert_eq(mkdir(data_path("files"), 0755), 0);
 	cr_assert_eq(update_folder_open(&folder, data_path("files")), ERR_OK);
 	cr_assert_eq(p256_key_new(&key, pem, len), ERR_OK);
@@ -66,18 +68,30 @@ static void expect_refused(void)
 	cr_assert_eq(metric_get(M_UPDATE_MANIFEST_GOOD), 0);
 }
 
+/* Some file systems have clocks so coarse that a file looks as it did before; the others are made to. */
+static void hide_change(void)
+{
+	struct update_file file;
+
+	cr_assert_eq(update_file_open(&file, &folder, MANIFEST_NAME), ERR_OK);
+	m.mark = file.mark;
+	update_file_close(&file);
+}
+
 Test(update_manifest, a_change_that_leaves_inode_size_and_times_as_they_were_is_seen)
 {
 	size_t                len;
 	AUTO(auto_free) char *text = release_vector("first.txt", &len);
 	char                 *spot = strstr(text, "0.6.2");
 
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 100; i++) {
 		*spot = '0';
 		write_over("files/update.txt", text, len);
+		hide_change();
 		expect_served(text, len);
 		*spot = '9';
 		write_over("files/update.txt", text, len);
+		hide_change();
 		expect_refused();
 	}
 }
@@ -101,6 +115,10 @@ Test(update_manifest, each_manifest_has_its_own_package)
 	update_manifest_check(&m, &stopping);
 	cr_expect_eq(m.package, PACKAGE_GOOD);
 	cr_expect(m.is_hashed);
+	cr_assert_eq(unlink(data_path("files/update.txt")), 0);
+	write_over("files/update.txt", first, len);
+	update_manifest_look(&m);
+	cr_expect_eq(m.package, PACKAGE_UNKNOWN); /* another manifest, even if it says the same */
 
 	size_t                next_len;
 	AUTO(auto_free) char *next = release_vector("next.txt", &next_len);
