@@ -95,29 +95,36 @@ static void log_shown(const uint8_t id[LOBBY_ID_BYTES], bool listed)
 	log_info("lobby", 0, listed ? "shown" : "hidden", "lobby=%s", text);
 }
 
+static enum err refuse_beat(struct lobby_ask *q)
+{
+	metric_inc(M_LOBBY_BEAT_UNKNOWN);
+	return lobby_refuse(q->a, 403, NOBODYS);
+}
+
 enum err lobby_on_heartbeat(struct lobby_ask *q)
 {
 	AUTO(lobby_settings_dropp) struct lobby_settings *s = lobby_settings_use(q->m);
 	struct lobby_beat                                 b;
 	struct renewal                                    r = { .what = LOBBY_TURN_NONE };
 	uint8_t                                           token[LOBBY_DIGEST_BYTES];
-	struct lobby                                     *l = NULL;
+	struct lobby                                     *l;
 	bool                                              is_shown, listed = false;
 
 	lobby_read_beat(&b, q->body);
+	if (!b.has_credentials)
+		return refuse_beat(q);
 	digest_token(token, b.token);
 	lobby_lock(q->m);
-	if (b.has_credentials)
-		l = lobby_of_host(&q->m->state, b.session, token, same);
+	l        = lobby_of_host(&q->m->state, b.session, token, same);
 	is_shown = l && take_beat(q, l, &b);
 	if (l) {
 		listed = l->listed;
 		renew(&r, l, q, &b, s);
 	}
 	lobby_unlock(q->m);
-	metric_inc(l ? M_LOBBY_BEATS : M_LOBBY_BEAT_UNKNOWN);
 	if (!l)
-		return lobby_refuse(q->a, 403, NOBODYS);
+		return refuse_beat(q);
+	metric_inc(M_LOBBY_BEATS);
 	if (is_shown)
 		log_shown(r.id, listed);
 	return say_beaten(q, &r, s);

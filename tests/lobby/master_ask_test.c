@@ -313,6 +313,23 @@ Test(master_list, it_stays_open_for_the_next_question)
 	cr_expect(strstr(r.body, "HTTP/1.1 200 OK") && strstr(r.body, "\"proto\":0"), "%s", r.body);
 }
 
+Test(master_list, head_tells_what_there_is_without_sending_it)
+{
+	struct master_host h;
+	char               etag[64], other[64], length[32];
+
+	master_open(&h, s, HOST, "");
+	AUTO(rest_freep) struct http_result list = master_list(s);
+	AUTO(rest_freep) struct http_result head = rest_ask(s, NULL, "HEAD", "/v1/lobbies", "", NULL, 0);
+
+	cr_expect_eq(head.status, 200);
+	cr_expect_eq(head.body_len, 0);
+	cr_expect_eq(strtoul(http_result_header(&head, "Content-Length", length, sizeof(length)), NULL, 10),
+	             list.body_len);
+	cr_expect_str_eq(http_result_header(&head, "ETag", etag, sizeof(etag)),
+	                 http_result_header(&list, "ETag", other, sizeof(other)));
+}
+
 /* --- The latest release --- */
 
 Test(master_latest, nothing_is_known_unless_it_is_set)

@@ -2,6 +2,7 @@
  * How much one address, and all together, may have of the lobby master; and that nobody's host goes for a stranger.
  */
 #include "base/auto.h"
+#include "support/dial.h"
 #include "support/lobby_client.h"
 
 #include <criterion/criterion.h>
@@ -250,4 +251,39 @@ Test(master_limits, who_is_refused_for_his_rate_is_counted)
 	cr_expect_eq(server_metric(s, "coopd_lobby_rate_limited_total", "class=\"join\""), 7);
 	cr_expect_eq(server_metric(s, "coopd_lobby_rate_limited_total", "class=\"create\""), 0);
 	cr_expect_eq(server_metric(s, "coopd_lobby_joins_total", "result=\"unknown\""), 0, "none named a lobby");
+}
+
+/* What the lines about rates say in all, and how many they are. */
+static long count_told(size_t *lines)
+{
+	FILE *log = fopen(s->log_path, "re");
+	char  line[2048];
+	long  told = 0;
+
+	*lines = 0;
+	cr_assert_not_null(log);
+	while (fgets(line, sizeof(line), log)) {
+		const char *count = strstr(line, "reason=rate class=join address=203.0.113.0/24 count=");
+
+		*lines += count != NULL;
+		told += count ? strtol(strstr(count, "count=") + 6, NULL, 10) : 0;
+	}
+	fclose(log);
+	return told;
+}
+
+/* Whoever sends a thousand requests a second does not write a thousand lines. */
+Test(master_limits, who_is_refused_for_his_rate_is_in_the_log_once_a_second)
+{
+	int64_t deadline_ms = real_now_ms() + LOBBY_PATIENCE_MS;
+	size_t  lines;
+
+	for (int i = 0; i < JOINS + 50; i++)
+		ask(HOST, "/v1/join", "{}");
+	server_advance(s, 1000);
+	ask(HOST, "/v1/join", "{}");
+	while (count_told(&lines) < 51)
+		cr_assert_lt(real_now_ms(), deadline_ms, "%ld refusals are in the log", count_told(&lines));
+	cr_expect_eq(count_told(&lines), 51);
+	cr_expect(lines >= 2 && lines < 20, "%zu lines", lines);
 }

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOST "203.0.113.7"
+#define HOST      "203.0.113.7"
+#define PROMPT_MS 2500 /* for a busy machine; whoever waits for the disk waits for twice as long */
 
 static struct faulty_server f;
 
@@ -24,6 +25,7 @@ static void start(void)
 
 static void stop(void)
 {
+	faulty_let_go(&f);
 	server_finish(f.server);
 }
 
@@ -54,7 +56,7 @@ static void prompt(const char *what, int64_t since_ms)
 {
 	int64_t took_ms = real_now_ms() - since_ms;
 
-	cr_expect_leq(took_ms, FAULTY_PROMPT_MS, "%s took %lld ms", what, (long long)took_ms);
+	cr_expect_leq(took_ms, PROMPT_MS, "%s took %lld ms", what, (long long)took_ms);
 }
 
 static void expect_prompt(const struct master_host *h)
@@ -72,7 +74,9 @@ static void expect_prompt(const struct master_host *h)
 	now_ms = real_now_ms();
 	cr_expect_eq(master_show(h, f.server, "true"), 200);
 	prompt("a change of visibility", now_ms);
-	faulty_expect_health(&f, NULL);
+	now_ms = real_now_ms();
+	cr_expect_eq(master_health(f.server), 1);
+	prompt("the health", now_ms);
 }
 
 Test(master_stalled, hosts_and_players_notice_nothing_and_an_announce_is_503)
