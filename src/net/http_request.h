@@ -42,6 +42,8 @@ struct http_upload {
 	int64_t            length;     /* -1: chunked */
 	uint64_t           seen;       /* bytes up to now */
 	size_t             dropped;    /* of those, after data failed */
+	uint8_t           *stage;      /* where they are collected for the part; NULL: they are not */
+	size_t             staged;     /* bytes there */
 	bool               is_open;    /* begin accepted it, and neither end nor abort was called */
 	bool               is_refused; /* data failed; abort was called */
 	struct http_answer refusal;    /* what is answered then; until it is sent, its body is ours */
