@@ -18,7 +18,7 @@
 
 #define HOST       "203.0.113.7"
 #define SECRET     "coopd-turn-secret"
-#define SECRET_SET "turn.secret=" SECRET
+#define SECRET_SET "turn.secret=coopd-turn-secret"
 
 static struct server *s;
 
