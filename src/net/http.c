@@ -33,8 +33,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/*
+ * A connection's memory besides its head; of both together, half is what is read at once. With the usual limit of a head
+ * that is 32 KiB, the most for which the library asks the heap. More it maps, and clears, anew for each connection, and a
+ * small request costs twice as much.
+ */
+#define MEMORY_BYTES (16 * 1024)
+
 #define STACK_BYTES      (256 * 1024)
-#define MEMORY_BYTES     (16 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
 #define UNSENT_BYTES     (128 * 1024)
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
@@ -202,6 +208,12 @@ static void linger(struct http_request *rq)
 	}
 }
 
+/* Whether the peer may have said more than was read. Who sent a small body as he should is not waited for. */
+static bool has_rest(const struct http_request *rq)
+{
+	return rq->has_body && (!rq->is_whole || http_request_has_unread(rq));
+}
+
 static void count_answer(unsigned status)
 {
 	static const enum metric by_class[] = { M_HTTP_REQUESTS_2XX, M_HTTP_REQUESTS_3XX, M_HTTP_REQUESTS_4XX,
@@ -240,7 +252,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 		count_answer(info->http_status);
 		log_answer(rq, ours, info->http_status);
 	}
-	if (info && (ours ? sent && rq->has_body : why == MHD_REQUEST_TERMINATED_WITH_ERROR))
+	if (info && (ours ? sent && has_rest(rq) : why == MHD_REQUEST_TERMINATED_WITH_ERROR))
 		linger(rq);
 	else
 		http_table_move(&s->table, &rq->slot, HTTP_IDLE); /* also on its way to the close */

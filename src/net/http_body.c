@@ -13,7 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #define DROP_BYTES_MAX ((size_t)16 * 1024 * 1024) /* a whole checkpoint: a full disk must be told, not guessed */
 
@@ -78,14 +77,6 @@ static enum err hand_on(struct http_request *rq)
 	return len > 0 ? rq->route->body->data(up->sink, up->stage, len) : ERR_OK;
 }
 
-/* Whether the next piece is there already. */
-static bool has_more(const struct http_request *rq)
-{
-	int waiting = 0;
-
-	return ioctl(rq->slot.fd, FIONREAD, &waiting) == 0 && waiting > 0;
-}
-
 static enum err take(struct http_request *rq, const uint8_t *bytes, size_t len)
 {
 	struct http_upload *up = &rq->upload;
@@ -105,7 +96,7 @@ static enum err take(struct http_request *rq, const uint8_t *bytes, size_t len)
 		if (e != ERR_OK)
 			return e;
 	}
-	return has_more(rq) ? ERR_OK : hand_on(rq);
+	return http_request_has_unread(rq) ? ERR_OK : hand_on(rq);
 }
 
 enum MHD_Result http_body_data(struct http_request *rq, const void *bytes, size_t len)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 
 const char *http_method(const struct http_request *rq)
 {
@@ -68,6 +69,13 @@ bool http_has_header(const struct http_request *rq, const char *name)
 bool http_request_reads_only(const struct http_request *rq)
 {
 	return strcmp(rq->method, "GET") == 0 || strcmp(rq->method, "HEAD") == 0;
+}
+
+bool http_request_has_unread(const struct http_request *rq)
+{
+	int waiting = 0;
+
+	return ioctl(rq->slot.fd, FIONREAD, &waiting) == 0 && waiting > 0;
 }
 
 bool http_is_private(const struct http_request *rq)
@@ -168,6 +176,7 @@ static enum err read_head(struct http_head *head, struct http_request *rq, const
 	http_head_init(head, s->conf->http_client_address_header);
 	read_lines(head, rq, version);
 	rq->has_body     = head->has_body || head->has_bad_line; /* who knows what follows */
+	rq->is_whole     = false;
 	rq->is_forwarded = head->has_forwarded;
 	return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted,
 	                   head->has_forwarded ? head->forwarded : NULL, head->forwarded_len);

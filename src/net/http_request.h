@@ -71,6 +71,7 @@ struct http_request {
 	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
 	bool                     has_body;     /* bytes may still be on their way when it is answered */
+	bool                     is_whole;     /* all of a small body has come: what follows is none of it */
 	struct http_upload       upload;
 	struct http_collected    text;
 	struct http_transfer     transfer;
@@ -90,6 +91,9 @@ enum MHD_Result http_request_finish(struct http_request *rq);
 
 /* The request is over, one way or the other. */
 void http_request_close(struct http_request *rq);
+
+/* Whether bytes of the peer wait in the kernel. */
+bool http_request_has_unread(const struct http_request *rq);
 
 /* GET or HEAD. */
 bool http_request_reads_only(const struct http_request *rq);

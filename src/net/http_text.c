@@ -61,6 +61,7 @@ enum MHD_Result http_text_finish(struct http_request *rq)
 
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
+	rq->is_whole = true;
 	if (t->bytes)
 		t->bytes[t->len] = '\0';
 	e = rq->route->body->text->handle(&a, rq, t->bytes ? t->bytes : none, t->len, rq->part);
