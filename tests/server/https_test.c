@@ -3,7 +3,6 @@
  * brings while connections go on.
  */
 #include "support/await.h"
-#include "support/await.h"
 #include "support/http_client.h"
 #include "support/https_client.h"
 #include "support/server.h"
