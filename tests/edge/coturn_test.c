@@ -34,8 +34,8 @@
 #define FORBIDDEN 403
 
 struct turn_server {
-	struct program program;
-	int            port;
+	struct program *program;
+	int             port;
 };
 
 struct credential {
@@ -85,8 +85,8 @@ static bool await_turn(struct turn_server *t)
 	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
 
 	/* It says so before it takes the first datagram, but answers those that come early. */
-	while (program_is_running(&t->program)) {
-		char *said  = program_output(&t->program);
+	while (program_is_running(t->program)) {
+		char *said  = program_output(t->program);
 		bool  ready = strstr(said, "Total General servers") != NULL;
 
 		free(said);
@@ -106,11 +106,12 @@ static bool start_turn(struct turn_server *t, bool with_list)
 	for (int i = 0; i < TRIES; i++) {
 		t->port = program_free_port();
 		configure(t->port, with_list);
-		program_start(&t->program, (const char *[]){ "turnserver", "-c", "turnserver.conf", NULL });
+		t->program = program_start((const char *[]){ "turnserver", "-c", "turnserver.conf", NULL });
 		if (await_turn(t))
 			return true;
+		program_print_output(t->program);
+		program_stop(t->program);
 	}
-	program_print_output(&t->program);
 	cr_assert(false, "coturn does not start");
 	return false;
 }
@@ -186,7 +187,7 @@ Test(coturn, takes_the_credentials_that_coopd_gives_hosts_and_joiners)
 	cr_expect_eq(allocate(&t, &host), 401);
 	cr_expect_eq(allocate(&t, &joiner), 401);
 	server_finish(s);
-	program_stop(&t.program);
+	program_stop(t.program);
 }
 
 Test(coturn, takes_no_credential_of_another_secret_and_none_that_has_expired)
@@ -201,7 +202,7 @@ Test(coturn, takes_no_credential_of_another_secret_and_none_that_has_expired)
 	cr_expect_eq(allocate(&t, &good), 0);
 	cr_expect_eq(allocate(&t, &other), 401);
 	cr_expect_eq(allocate(&t, &expired), 401);
-	program_stop(&t.program);
+	program_stop(t.program);
 }
 
 /* --- Peers --- */
@@ -302,7 +303,7 @@ static void expect_peers(bool with_list)
 	} else {
 		fprintf(stderr, "skipped: peers with IPv6 addresses, because there is no IPv6 here\n");
 	}
-	program_stop(&t.program);
+	program_stop(t.program);
 }
 
 Test(coturn, relays_to_no_private_address)
@@ -320,13 +321,16 @@ Test(coturn, would_relay_to_them_without_those_lines)
 /* Two relay addresses of one client that send each other something. Its status. */
 static int relay_between_two(const struct turn_server *t, const struct credential *c)
 {
-	struct program client;
-	char           port[16];
+	char port[16];
 
 	snprintf(port, sizeof(port), "%d", t->port);
-	program_start(&client, (const char *[]){ "turnutils_uclient", "-y", "-c", "-n", "3", "-u", c->user, "-w",
-	                                         c->pass, "-p", port, "127.0.0.1", NULL });
-	return program_await_end(&client, DIAL_PATIENCE_MS);
+	struct program *client =
+		program_start((const char *[]){ "turnutils_uclient", "-y", "-c", "-n", "3", "-u", c->user, "-w",
+	                                        c->pass, "-p", port, "127.0.0.1", NULL });
+	int status = program_await_end(client, DIAL_PATIENCE_MS);
+
+	program_stop(client);
+	return status;
 }
 
 Test(coturn, carries_what_its_own_client_sends_and_nothing_to_forbidden_peers)
@@ -341,15 +345,15 @@ Test(coturn, carries_what_its_own_client_sends_and_nothing_to_forbidden_peers)
 
 	ask_coopd(&host, &joiner, s);
 	cr_expect_eq(relay_between_two(&t, &joiner), 0);
-	program_stop(&t.program);
+	program_stop(t.program);
 
 	/* All relay addresses here are loopback ones, so that the list leaves nobody to talk to. */
 	cr_assert(start_turn(&t, true));
 	cr_expect_neq(relay_between_two(&t, &joiner), 0);
-	char *said = program_output(&t.program);
+	char *said = program_output(t.program);
 
 	cr_expect(strstr(said, "peer IP 127.0.0.1 denied"), "coturn does not say why: %s", said);
 	free(said);
-	program_stop(&t.program);
+	program_stop(t.program);
 	server_finish(s);
 }

@@ -30,9 +30,9 @@
 
 /* A proxy and the server behind it; two clients, each at an address of its own. */
 struct edge {
-	struct server *server;
-	struct program proxy;
-	int            proxy_port;
+	struct server  *server;
+	struct program *proxy;
+	int             proxy_port;
 	bool appends; /* the proxy adds the client's address to what he wrote, as many do, instead of replacing it */
 	struct tls_bridge *bridges[2];
 	int                a, b; /* where a client from 127.0.0.5 connects to, and one from 127.0.0.6 */
@@ -147,14 +147,14 @@ static bool await_proxy(struct edge *e)
 {
 	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
 
-	while (program_is_running(&e->proxy)) {
+	while (program_is_running(e->proxy)) {
 		int fd = dial_tcp(e->proxy_port, 0);
 
 		if (fd >= 0) {
 			close(fd);
 			return true;
 		}
-		cr_assert_lt(real_now_ms(), deadline_ms, "%s does not listen", e->proxy.name);
+		cr_assert_lt(real_now_ms(), deadline_ms, "%s does not listen", e->proxy->name);
 		real_sleep_ms(20);
 	}
 	return false;
@@ -165,11 +165,12 @@ static void start_proxy(struct edge *e, const struct proxy *p)
 	for (int i = 0; i < TRIES; i++) {
 		e->proxy_port = program_free_port();
 		configure(p, e);
-		program_start(&e->proxy, p->args);
+		e->proxy = program_start(p->args);
 		if (await_proxy(e))
 			return;
+		program_print_output(e->proxy);
+		program_stop(e->proxy);
 	}
-	program_print_output(&e->proxy);
 	cr_assert_fail("%s does not start", p->name);
 }
 
@@ -192,7 +193,7 @@ static void close_edge(struct edge *e)
 {
 	tls_bridge_close(e->bridges[0]);
 	tls_bridge_close(e->bridges[1]);
-	program_stop(&e->proxy);
+	program_stop(e->proxy);
 	server_finish(e->server);
 }
 

@@ -157,14 +157,16 @@ static void stop_all(void)
 	}
 }
 
-void program_start(struct program *p, const char *const *args)
+struct program *program_start(const char *const *args)
 {
 	static unsigned count;
 	static bool     prepared;
 	pid_t           test = getpid();
+	struct program *p    = calloc(1, sizeof(*p));
 	char            path[PATH_MAX], name[32];
 
-	*p = (struct program){ .name = args[0] };
+	cr_assert_not_null(p);
+	p->name = args[0];
 	cr_assert(find_program(path, args[0]), "there is no %s", args[0]);
 	snprintf(name, sizeof(name), "program-%u.log", ++count);
 	snprintf(p->log_path, sizeof(p->log_path), "%s", data_path(name));
@@ -181,6 +183,7 @@ void program_start(struct program *p, const char *const *args)
 	close(log);
 	p->next  = programs;
 	programs = p;
+	return p;
 }
 
 bool program_is_running(struct program *p)
@@ -211,7 +214,6 @@ static bool has_ended_by(struct program *p, int64_t deadline_ms)
 			return false;
 		real_sleep_ms(LOOK_EVERY_MS);
 	}
-	forget(p);
 	return true;
 }
 
@@ -229,8 +231,8 @@ void program_stop(struct program *p)
 			kill(p->pid, SIGKILL);
 			while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 				;
-			p->pid = 0;
 		}
 	}
 	forget(p);
+	free(p);
 }

@@ -3,9 +3,9 @@
  *
  *	if (!program_is_here("nginx"))
  *		...
- *	program_start(&p, (const char *[]){ "nginx", "-c", path, NULL });
+ *	struct program *p = program_start((const char *[]){ "nginx", "-c", path, NULL });
  *	...
- *	program_stop(&p);
+ *	program_stop(p);
  *
  * It dies with the test's process. One that still runs when the test ends (because it failed) gets the end of what it
  * said printed.
@@ -24,7 +24,7 @@ struct program {
 	int             status; /* then: its status, or 256 + a signal */
 	const char     *name;
 	char            log_path[80]; /* what it says on both of its outputs; in the test's data folder */
-	struct program *next;
+	struct program *next;         /* of those not yet stopped */
 };
 
 /* Whether there is such a program, also in the folders for administrators, which are not in everybody's path. */
@@ -36,18 +36,15 @@ bool program_or_skip(const char *name);
 /* A loopback port that is free now, for TCP and UDP. Others may take it: whoever uses it must be ready to try another. */
 int program_free_port(void);
 
-/*
- * args[0] is found as above; args end with NULL. It gets no input, and data_folder() as its folder and as HOME. *p must
- * stay where it is until stopped.
- */
-void program_start(struct program *p, const char *const *args);
+/* args[0] is found as above; args end with NULL. It gets no input, and data_folder() as its folder and as HOME. */
+struct program *program_start(const char *const *args);
 
 bool program_is_running(struct program *p);
 
 /* Waits for its end, at most so long, and returns its status; the test ends otherwise. */
 int program_await_end(struct program *p, int patience_ms);
 
-/* SIGTERM, then SIGKILL. Harmless when it has ended. */
+/* SIGTERM, and SIGKILL when that does not help; nothing when it has ended. Frees it. */
 void program_stop(struct program *p);
 
 /* All it has said so far, for free(). */

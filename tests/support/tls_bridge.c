@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -107,7 +108,7 @@ static void begin_pair(struct tls_bridge *b, int plain)
 
 /* --- Carrying --- */
 
-/* These return true when something moved. The handshake is made by the first of the TLS calls. */
+/* These return true when something moved. */
 
 static bool read_plain(struct pair *p)
 {
@@ -154,10 +155,22 @@ static bool judge_tls(struct pair *p, int result)
 	return true;
 }
 
+/* First of all: what is read or written during a handshake can end it, and nobody would try the other one again. */
+static bool shake_hands(struct pair *p)
+{
+	if (p->server_ended || SSL_is_init_finished(p->ssl))
+		return false;
+	ERR_clear_error();
+	int result = SSL_do_handshake(p->ssl);
+
+	return result == 1 || judge_tls(p, result);
+}
+
 static bool read_tls(struct pair *p)
 {
-	if (p->server_ended || !is_empty(&p->down))
+	if (p->server_ended || !SSL_is_init_finished(p->ssl) || !is_empty(&p->down))
 		return false;
+	ERR_clear_error();
 	int got = SSL_read(p->ssl, p->down.bytes, BUFFER_BYTES);
 
 	if (got <= 0)
@@ -169,8 +182,9 @@ static bool read_tls(struct pair *p)
 
 static bool write_tls(struct pair *p)
 {
-	if (p->server_ended || is_empty(&p->up))
+	if (p->server_ended || !SSL_is_init_finished(p->ssl) || is_empty(&p->up))
 		return false;
+	ERR_clear_error();
 	int sent = SSL_write(p->ssl, p->up.bytes + p->up.at, (int)(p->up.len - p->up.at));
 
 	if (sent <= 0)
@@ -185,7 +199,8 @@ static void carry(struct pair *p)
 
 	while (moved) {
 		p->wants_write = false;
-		moved          = read_plain(p);
+		moved          = shake_hands(p);
+		moved |= read_plain(p);
 		moved |= write_tls(p);
 		moved |= read_tls(p);
 		moved |= write_plain(p);
