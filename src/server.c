@@ -1,8 +1,8 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, WebSocket and TCP listeners, HTTP front, admin
- *	socket
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, update files, WebSocket and TCP listeners, HTTP
+ *	front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -30,6 +30,7 @@
 #include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
+#include "update/update_serve.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -55,9 +56,10 @@ struct server {
 	struct loop         *loop;
 	struct tunnel       *tunnel;
 	struct ws           *ws;
-	struct cloud        *cloud; /* NULL: not wanted */
-	struct lobby_master *lobby; /* the same */
-	struct tcp          *tcp;   /* NULL: no signaling */
+	struct cloud        *cloud;  /* NULL: not wanted */
+	struct lobby_master *lobby;  /* the same */
+	struct update       *update; /* the same */
+	struct tcp          *tcp;    /* NULL: no signaling */
 	struct signal_relay *signal;
 	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
 	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
@@ -179,6 +181,16 @@ static bool build_lobby(struct server *s)
 	return true;
 }
 
+static bool build_update(struct server *s)
+{
+	if (!s->conf->update_enable || !s->conf->update_dir[0])
+		return true;
+	if (update_new(&s->update, s->loop, s->conf, stderr) != ERR_OK)
+		return false;
+	add_front(s, update_routes, s->update);
+	return true;
+}
+
 /* Everything up to the point where clients could come in. */
 static bool build(struct server *s)
 {
@@ -198,7 +210,7 @@ static bool build(struct server *s)
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
 	health_init(&s->health, s->store);
-	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s))
+	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s) || !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
@@ -278,6 +290,8 @@ static bool start(struct server *s)
 		cloud_start(s->cloud);
 	if (s->lobby)
 		lobby_master_start(s->lobby);
+	if (s->update)
+		update_start(s->update);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
@@ -408,6 +422,8 @@ static void take_down(struct server *s)
 		http_stop(s->http);
 	if (s->reload)
 		reload_free(s->reload);
+	if (s->update)
+		update_stop(s->update);
 	if (s->cloud)
 		cloud_finish(s->cloud);
 	if (s->lobby)
@@ -424,6 +440,8 @@ static void take_down(struct server *s)
 		cloud_free(s->cloud);
 	if (s->lobby)
 		lobby_master_free(s->lobby);
+	if (s->update)
+		update_free(s->update);
 	signal_free(s->signal);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);

@@ -89,7 +89,7 @@ static enum err say_direct(struct lobby_ask *q, const struct meeting *meet)
 	json_put_text(j, "conn", "direct");
 	json_put_text(j, "addr", meet->addr);
 	lobby_put_identity(j, meet->key);
-	return lobby_say(q->a, 200, j);
+	return http_answer_json(q->a, 200, j);
 }
 
 static enum err say_brokered(struct lobby_ask *q, const struct meeting *meet)
@@ -107,7 +107,7 @@ static enum err say_brokered(struct lobby_ask *q, const struct meeting *meet)
 	if (lobby_has_turn(s))
 		lobby_mint(user, &until_ms, q, JOINER_TTL_S);
 	lobby_put_ways(j, q, s, user, JOINER_TTL_S);
-	return lobby_say(q->a, 200, j);
+	return http_answer_json(q->a, 200, j);
 }
 
 static void log_joined(const struct lobby_ask *q, const uint8_t id[LOBBY_ID_BYTES], const struct meeting *meet)
@@ -148,5 +148,5 @@ enum err lobby_on_latest(struct http_answer *a, struct http_request *rq, void *p
 	json_put_int(j, "proto", s->latest_proto);
 	json_put_text(j, "mod", s->latest_mod);
 	json_put_text(j, "url", s->latest_url);
-	return lobby_say(a, 200, j);
+	return http_answer_json(a, 200, j);
 }

@@ -74,7 +74,7 @@ static enum err say_beaten(const struct lobby_ask *q, const struct renewal *r, c
 		log_info("lobby", 0, "renews", "lobby=%s credential=%s ttl=%llds", id,
 		         r->what == LOBBY_TURN_MINT ? "new" : "again", (long long)r->ttl_s);
 	}
-	return lobby_say(q->a, 200, j);
+	return http_answer_json(q->a, 200, j);
 }
 
 /* With the lock held. Whether visibility changed is for the log. */

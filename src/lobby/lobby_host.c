@@ -152,7 +152,7 @@ static enum err welcome(struct newborn *n)
 		lobby_mint(n->turn_user, &n->turn_until_ms, n->q, n->settings->host_ttl_s);
 	if (!is_direct)
 		lobby_put_ways(j, n->q, n->settings, n->turn_user, n->settings->host_ttl_s);
-	return lobby_say(n->q->a, 200, j);
+	return http_answer_json(n->q->a, 200, j);
 }
 
 /* The database has it; the answer is made, so that nothing can go wrong any more. */
@@ -223,5 +223,5 @@ enum err lobby_on_challenge(struct lobby_ask *q)
 		return ERR_NOMEM;
 	lobby_proof_nonce(nonce, q->m->proof, http_client(q->rq), q->wall_ms);
 	lobby_put_hex(j, "nonce", nonce, sizeof(nonce));
-	return lobby_say(q->a, 200, j);
+	return http_answer_json(q->a, 200, j);
 }

@@ -141,8 +141,6 @@ enum err lobby_on_thanks(struct http_answer *a, struct http_request *rq, void *p
 #define LOBBY_ID_TEXT_BYTES  (2 * LOBBY_ID_BYTES + 1)
 #define LOBBY_LOG_TEXT_BYTES 128
 
-/* An answer of this status with this body, which stays the caller's. ERR_NOMEM. */
-enum err lobby_say(struct http_answer *a, int status, const struct json *body);
 enum err lobby_say_ok(struct http_answer *a); /* {"ok":true} */
 enum err lobby_refuse(struct http_answer *a, int status, const char *text);
 

@@ -18,18 +18,6 @@
 
 /* --- Answers --- */
 
-enum err lobby_say(struct http_answer *a, int status, const struct json *body)
-{
-	a->body = body ? json_text(body) : NULL;
-	if (!a->body)
-		return ERR_NOMEM;
-	a->body_len = strlen(a->body);
-	a->status   = status;
-	a->type     = "application/json";
-	a->no_store = true;
-	return ERR_OK;
-}
-
 enum err lobby_say_ok(struct http_answer *a)
 {
 	AUTO(json_freep) struct json *j = json_object_new();
@@ -37,7 +25,7 @@ enum err lobby_say_ok(struct http_answer *a)
 	if (!j)
 		return ERR_NOMEM;
 	json_put_bool(j, "ok", true);
-	return lobby_say(a, 200, j);
+	return http_answer_json(a, 200, j);
 }
 
 enum err lobby_refuse(struct http_answer *a, int status, const char *text)

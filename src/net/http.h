@@ -32,6 +32,7 @@
 
 struct http_server;
 struct http_request;
+struct json;
 
 /*
  * A body that is made while it is sent, on the connection's thread, in constant memory. read fills up to cap bytes and
@@ -252,6 +253,9 @@ bool http_has_header(const struct http_request *rq, const char *name);
 
 /* Refuses anything but GET and HEAD from a web page (ERR_ORIGIN), unless http.allowed_origins names its origin. */
 enum err http_guard_origin(struct http_answer *a, struct http_request *rq, void *part);
+
+/* Makes *a an answer of this status with the object's text, not to be stored by caches. ERR_NOMEM; also for a NULL body. */
+enum err http_answer_json(struct http_answer *a, int status, const struct json *body);
 
 /* Makes *a an error of this status, {"error":"text"}. ERR_NOMEM; *a is zeroed then. */
 enum err http_answer_error(struct http_answer *a, int status, const char *text);

@@ -27,6 +27,18 @@
 
 /* --- Making them --- */
 
+enum err http_answer_json(struct http_answer *a, int status, const struct json *body)
+{
+	a->body = body ? json_text(body) : NULL;
+	if (!a->body)
+		return ERR_NOMEM;
+	a->body_len = strlen(a->body);
+	a->status   = status;
+	a->type     = "application/json";
+	a->no_store = true;
+	return ERR_OK;
+}
+
 enum err http_answer_error(struct http_answer *a, int status, const char *text)
 {
 	AUTO(json_freep) struct json *j = json_object_new();
@@ -35,14 +47,7 @@ enum err http_answer_error(struct http_answer *a, int status, const char *text)
 	if (!j)
 		return ERR_NOMEM;
 	json_put_text(j, "error", text);
-	a->body = json_text(j);
-	if (!a->body)
-		return ERR_NOMEM;
-	a->body_len = strlen(a->body);
-	a->status   = status;
-	a->type     = "application/json";
-	a->no_store = true;
-	return ERR_OK;
+	return http_answer_json(a, status, j);
 }
 
 enum err http_answer_refusal(struct http_answer *a, struct http_request *rq, enum err e)

@@ -132,7 +132,7 @@ static enum err on_list(struct http_answer *a, struct http_request *rq, void *pa
 	return ERR_OK;
 }
 
-static const struct http_route routes[] = { { "GET", "/", on_list, NULL, NULL }, { NULL } };
+static const struct http_route routes[] = { { "GET", "/", on_list, NULL, NULL }, { 0 } };
 
 static struct http_fixture f;
 

@@ -51,7 +51,7 @@ static enum err on_get(struct http_answer *a, struct http_request *rq, void *par
 	return ERR_OK;
 }
 
-static const struct http_route routes[] = { { "GET", "/", on_get, NULL, NULL }, { NULL } };
+static const struct http_route routes[] = { { "GET", "/", on_get, NULL, NULL }, { 0 } };
 
 static struct http_fixture f;
 

@@ -94,7 +94,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/get", on_get, NULL, on_error },
 	{ "GET", "/plain", on_get, NULL, NULL },
 	{ "GET", "/other/{x}", on_get, NULL, on_other_error },
-	{ NULL },
+	{ 0 },
 };
 
 static struct http_fixture f;
@@ -468,7 +468,7 @@ Test(http_text, what_a_length_promises_is_not_allocated)
 	enum { CLIENTS = 16 };
 	static const struct http_text large      = { .max = 64 << 20, .handle = on_text };
 	static const struct http_body large_body = { .text = &large };
-	const struct http_route       table[]    = { { "POST", "/large", NULL, &large_body, NULL }, { NULL } };
+	const struct http_route       table[]    = { { "POST", "/large", NULL, &large_body, NULL }, { 0 } };
 	int                           fds[CLIENTS];
 	size_t                        before;
 

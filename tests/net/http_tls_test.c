@@ -64,7 +64,7 @@ static const struct http_route routes[] = {
 	{ "GET", "/", on_get, NULL, NULL },
 	{ "GET", "/large", on_large, NULL, NULL },
 	{ "POST", "/text", NULL, &body, NULL },
-	{ NULL },
+	{ 0 },
 };
 
 static struct http_fixture f;
