@@ -256,12 +256,11 @@ Test(master_limits, who_is_refused_for_his_rate_is_counted)
 /* What the lines about rates say in all, and how many they are. */
 static long count_told(size_t *lines)
 {
-	FILE *log = fopen(s->log_path, "re");
+	FILE *log = server_open_log(s);
 	char  line[2048];
 	long  told = 0;
 
 	*lines = 0;
-	cr_assert_not_null(log);
 	while (fgets(line, sizeof(line), log)) {
 		const char *count = strstr(line, "reason=rate class=join address=203.0.113.0/24 count=");
 

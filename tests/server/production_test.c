@@ -22,10 +22,10 @@ Test(production, no_start_without_its_secrets)
 	expect_no_start("signal.token= ", "COOP_SIGNALING_TOKEN");
 }
 
-Test(production, without_lobbies_no_secrets_are_needed)
+Test(production, without_lobbies_and_signaling_no_secrets_are_needed)
 {
-	struct server *s = server_start(
-		(const char *[]){ "server.production=yes", "lobby.enable=no", "turn.secret=", "signal.token=", NULL });
+	struct server *s = server_start((const char *[]){ "server.production=yes", "lobby.enable=no",
+	                                                  "signal.enable=no", "turn.secret=", "signal.token=", NULL });
 
 	server_finish(s);
 }

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define PATHS          4
-#define LOG_BYTES_MAX  ((size_t)16 << 20)
 #define FILE_BYTES_MAX 65536
 
 struct server *release_prepare(bool with_key)
@@ -144,11 +143,13 @@ void release_expect_status(const struct server *s, const char *path, int status)
 
 size_t release_count_log(const struct server *s, const char *text)
 {
-	size_t                len, count = 0;
-	AUTO(auto_free) char *all = NULL;
+	FILE  *log   = server_open_log(s);
+	char  *line  = NULL;
+	size_t count = 0, cap = 0;
 
-	cr_assert_eq(file_read(&all, &len, s->log_path, LOG_BYTES_MAX), ERR_OK);
-	for (const char *at = all; (at = strstr(at, text)); at++)
-		count++;
+	while (getline(&line, &cap, log) > 0)
+		count += strstr(line, text) != NULL;
+	free(line);
+	fclose(log);
 	return count;
 }

@@ -20,6 +20,7 @@
 
 #define LOG_TAIL_BYTES 6000
 #define LOOK_EVERY_MS  5
+#define LOG_SETTLE_MS  20
 
 /* Servers of this process that were prepared and not finished. */
 static struct server *servers;
@@ -115,18 +116,28 @@ void server_print_log(const struct server *s)
 	fprintf(stderr, "--- end of the server's log ---\n%s--- end ---\n", tail);
 }
 
+FILE *server_open_log(const struct server *s)
+{
+	/* Its writer gathers lines for some milliseconds. */
+	usleep(LOG_SETTLE_MS * 1000);
+
+	FILE *log = fopen(s->log_path, "re");
+
+	cr_assert(log, "cannot read %s", s->log_path);
+	return log;
+}
+
 bool server_log_contains(const struct server *s, const char *text)
 {
-	FILE  *log   = fopen(s->log_path, "re");
+	FILE  *log   = server_open_log(s);
 	char  *line  = NULL;
 	size_t cap   = 0;
 	bool   found = false;
 
-	while (log && !found && getline(&line, &cap, log) > 0)
+	while (!found && getline(&line, &cap, log) > 0)
 		found = strstr(line, text) != NULL;
 	free(line);
-	if (log)
-		fclose(log);
+	fclose(log);
 	return found;
 }
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define SERVER_PATH_BYTES 80
@@ -85,10 +86,11 @@ void server_kill(struct server *s);
 /* Stops it when it runs, then starts it over the same data folder and clock. The ports are new ones. */
 void server_restart(struct server *s);
 
-bool server_is_running(struct server *s);
-void server_signal(struct server *s, int signal);
-bool server_log_contains(const struct server *s, const char *text); /* all starts */
-void server_print_log(const struct server *s);                      /* its end, on standard error */
+bool  server_is_running(struct server *s);
+void  server_signal(struct server *s, int signal);
+FILE *server_open_log(const struct server *s); /* of all starts, once the lines of up to now are in it; for fclose */
+bool  server_log_contains(const struct server *s, const char *text);
+void  server_print_log(const struct server *s); /* its end, on standard error */
 
 /* Moves both clocks and has the server look at its timers. Does not wait for what it does then. */
 void server_advance(struct server *s, int64_t ms);
