@@ -32,7 +32,7 @@
 
 /* --- lobby_settings.c --- */
 
-/* What is used where the operator set no secret: outside production, and kept with the database. */
+/* What is used where the operator set no secret: outside production, and kept with the database. In production "". */
 struct lobby_secrets {
 	char turn[STORE_SECRET_TEXT_BYTES], signal[STORE_SECRET_TEXT_BYTES];
 };
