@@ -215,6 +215,7 @@ static void run_sweep(struct loop_work *w)
 		log_expired(l, now_ms);
 		lobby_free(l);
 	}
+	lobby_keep_retry(m->keep);
 }
 
 static void on_swept(struct loop_work *w)
@@ -237,14 +238,17 @@ static void on_sweep(struct timer *t, int64_t now_ms)
 
 /* --- The master --- */
 
-/* Settings, and the secrets that nobody set: production has refused to start without them already. */
+/*
+ * Settings, and the secrets for those that nobody set: production has refused to start without them already. Elsewhere they
+ * are there even when they are not needed: a reload, which reads no file of ours, may find that one is no longer set.
+ */
 static enum err load_settings(struct lobby_master *m, FILE *report)
 {
 	enum err e = ERR_OK;
 
-	if (!*m->conf->turn_secret)
+	if (!m->conf->server_production)
 		e = store_secret_text(m->made.turn, m->store, "turn_secret", report);
-	if (e == ERR_OK && !*m->conf->signal_token)
+	if (e == ERR_OK && !m->conf->server_production)
 		e = store_secret_text(m->made.signal, m->store, "signal_token", report);
 	if (e != ERR_OK)
 		return e;
@@ -328,6 +332,7 @@ void lobby_master_finish(struct lobby_master *m)
 {
 	lobby_master_stop(m);
 	loop_drain_until(m->loop, is_swept, m);
+	lobby_keep_retry(m->keep); /* the store writes what it was given before it stops */
 }
 
 void lobby_master_free(struct lobby_master *m)
