@@ -12,6 +12,7 @@
 #include "server.h"
 #include "store/blob_verify.h"
 #include "store/store_version.h"
+#include "update/update_serve.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -195,14 +196,15 @@ static int parse(struct command *cmd, int argc, char **argv)
 	return -1;
 }
 
-/* The settings are good; the certificate that they name is looked at too. */
+/* The settings are good; the files that they name, and that a start needs, are looked at too. */
 static int check(const struct conf *conf)
 {
-	struct http_cert *cert;
+	struct http_cert *cert   = NULL;
+	bool              served = http_cert_load(&cert, conf, stderr) == ERR_OK;
 
-	if (http_cert_load(&cert, conf, stderr) != ERR_OK)
-		return 1;
 	http_cert_free(cert);
+	if (update_check(conf, stderr) != ERR_OK || !served)
+		return 1;
 	puts("The configuration is good.");
 	return 0;
 }

@@ -183,7 +183,7 @@ static bool build_lobby(struct server *s)
 
 static bool build_update(struct server *s)
 {
-	if (!s->conf->update_enable || !s->conf->update_dir[0])
+	if (!update_is_wanted(s->conf))
 		return true;
 	if (update_new(&s->update, s->loop, s->conf, stderr) != ERR_OK)
 		return false;

@@ -90,7 +90,7 @@ static size_t escape_byte(char form[4], uint8_t byte)
 		form[0] = form[1] = '\\';
 		return 2;
 	}
-	if (byte >= ' ' && byte <= '~') {
+	if (byte >= ' ' && byte <= '~' && byte != '"') {
 		form[0] = (char)byte;
 		return 1;
 	}

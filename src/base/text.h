@@ -28,8 +28,8 @@ bool text_same_nocase(const char *a, const char *b);
 void text_trim(const char **text, size_t *len);
 
 /*
- * A peer's bytes made fit for one line of log: printable ASCII stays, a backslash is doubled, everything else becomes
- * \xHH. Stops before the first byte whose form does not fit and then ends with "..." (cap at least 8).
+ * A peer's bytes made fit to stand between quotes in one line of log: printable ASCII stays, a backslash is doubled,
+ * everything else, quotes too, becomes \xHH: nothing in it ends the quotes and begins a key=value of its own. Stops before the first byte whose form does not fit and then ends with "..." (cap at least 8).
  */
 void text_escape(char *out, size_t cap, const void *data, size_t len);
 

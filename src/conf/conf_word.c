@@ -92,19 +92,33 @@ static bool is_host(const char *text, size_t len, const char *letters)
 	return len > 0 && len <= 253 && good >= len && text[0] != '.' && text[0] != '-';
 }
 
+/* host, host:port, [IPv6] or [IPv6]:port, and nothing behind; *port is where it begins, or NULL. */
+static bool is_place(const char **port, const char *text, const char *letters)
+{
+	size_t len  = *text == '[' ? strcspn(text, "]") + 1 : strcspn(text, ":");
+	bool   good = *text == '[' ? len <= strlen(text) && is_address(AF_INET6, text + 1, len - 2)
+	                           : is_host(text, len, letters);
+
+	*port = good && text[len] == ':' ? text + len + 1 : NULL;
+	return good && (!text[len] || (*port && is_number(*port, 65535)));
+}
+
 static bool is_origin(const char *word)
 {
-	size_t scheme = strspn(word, LOWER);
+	size_t      scheme = strspn(word, LOWER);
+	const char *port;
 
-	if (scheme == 0 || strncmp(word + scheme, "://", 3) != 0)
+	return scheme > 0 && strncmp(word + scheme, "://", 3) == 0 &&
+	       is_place(&port, word + scheme + 3, LOWER DIGITS ".-_");
+}
+
+bool conf_word_is_place(const char *text, bool needs_port)
+{
+	const char *port;
+
+	if (!is_place(&port, text, LOWER UPPER DIGITS ".-_"))
 		return false;
-
-	const char *host = word + scheme + 3;
-	size_t      len  = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-	bool        good = *host == '[' ? len <= strlen(host) && is_address(AF_INET6, host + 1, len - 2)
-	                                : is_host(host, len, LOWER DIGITS ".-_");
-
-	return good && (!host[len] || (host[len] == ':' && is_number(host + len + 1, 65535)));
+	return port ? !is_number(port, 0) : !needs_port;
 }
 
 static bool check_origin(const struct conf_row *row, const char *word, struct conf_why *why)

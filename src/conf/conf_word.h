@@ -24,6 +24,9 @@ bool conf_word_plain(const struct conf_row *row, const char *word, struct conf_w
 
 bool conf_word_header(const struct conf_row *row, const char *word, struct conf_why *why);
 
+/* host:port or [IPv6]:port, with a port from 1 to 65535, which may be missing unless it is needed. */
+bool conf_word_is_place(const char *text, bool needs_port);
+
 /* Something that the file format would take for a comment: # or ; at the start or after a blank. */
 bool conf_word_has_comment(const char *text);
 

@@ -132,7 +132,7 @@ enum err lobby_on_heartbeat(struct lobby_ask *q)
 
 /* --- Leave --- */
 
-/* It is gone for everybody at once; and for good when this is answered. */
+/* It is gone for everybody at once; and for good when this is answered by ok, or else as soon as it can be written. */
 static enum err leave(struct lobby_ask *q, struct lobby *l)
 {
 	char     id[LOBBY_ID_TEXT_BYTES];

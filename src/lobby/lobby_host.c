@@ -98,10 +98,27 @@ static void log_opened(const struct newborn *n)
 	         n->who.is_proved ? "yes" : "no", (long long)lobby_count(n->q->m));
 }
 
+static void log_untold(int64_t count)
+{
+	if (count > 0)
+		log_info("lobby", 0, "refuses-more", "announces=%lld", (long long)count);
+}
+
+void lobby_tell_refused(struct lobby_master *m, int64_t now_ms)
+{
+	log_untold(lobby_lines_rest(&m->refused, now_ms));
+}
+
+/* Addresses are cheap: a flood from ever new ones, of which each stays below its limits, does not fill the log. */
 static void log_refused(const struct newborn *n, const char *why)
 {
-	char name[LOBBY_LOG_TEXT_BYTES], reason[LOBBY_LOG_TEXT_BYTES], client[ADDR_TEXT_BYTES];
+	char    name[LOBBY_LOG_TEXT_BYTES], reason[LOBBY_LOG_TEXT_BYTES], client[ADDR_TEXT_BYTES];
+	int64_t untold;
+	bool    is_told = lobby_lines_take(&untold, &n->q->m->refused, n->q->now_ms);
 
+	log_untold(untold);
+	if (!is_told)
+		return;
 	lobby_log_text(name, n->announce.name);
 	lobby_log_text(reason, why);
 	addr_text_log(client, http_client(n->q->rq));

@@ -4,7 +4,10 @@
  *	nothing --touch, forget--> UNDER WAY --run: copies what is dirty, takes what is to be forgotten--> written --done--> nothing
  *
  * What is touched behind the copying begins the next one. When it fails, all that it took is dirty and to be forgotten as
- * before, and the next touch tries again: a disk that is full is not asked more often than hosts beat.
+ * before, and the next touch or sweep tries again: a disk that is full is not asked more often than hosts beat.
+ *
+ * A leave that failed, and an announce that nobody was told of, are forgotten by that one job, too: it is the one that does
+ * not give up.
  */
 #include "lobby/lobby_keep.h"
 
@@ -42,15 +45,17 @@ struct lobby_keep {
 
 	struct job job; /* the one that is lazy */
 
-	pthread_mutex_t own; /* guards the next three; may be taken inside lock, never the other way round */
+	pthread_mutex_t own; /* guards the next four; may be taken inside lock, never the other way round */
 	struct ids      to_forget;
 	bool            under_way;
-	bool            again; /* something came after the job had copied */
+	bool            again;   /* something came after the job had copied */
+	bool            is_late; /* something waits that no job is under way for */
 
 	/* The job's, while it is under way. */
 	struct change *changes;
 	size_t         change_count, change_cap;
 	struct ids     forgotten;
+	bool           has_left;   /* some for which there was no memory */
 	bool           is_failing; /* so that it is said once */
 };
 
@@ -90,6 +95,7 @@ static void begin(struct lobby_keep *k)
 	bool busy    = k->under_way;
 	k->again     = busy;
 	k->under_way = true;
+	k->is_late   = k->is_late && busy;
 	pthread_mutex_unlock(&k->own);
 	if (busy)
 		return;
@@ -100,7 +106,17 @@ static void begin(struct lobby_keep *k)
 	log_debug("lobby", 0, "keeps", "error=%s", err_name(e));
 	pthread_mutex_lock(&k->own);
 	k->under_way = false;
+	k->is_late   = true;
 	pthread_mutex_unlock(&k->own);
+}
+
+void lobby_keep_retry(struct lobby_keep *k)
+{
+	pthread_mutex_lock(&k->own);
+	bool waits = k->is_late && !k->under_way;
+	pthread_mutex_unlock(&k->own);
+	if (waits)
+		begin(k);
 }
 
 void lobby_keep_touch(struct lobby_keep *k, struct lobby *l)
@@ -143,6 +159,7 @@ static void copy_changes(struct lobby_keep *k)
 	int64_t ahead_ms = clock_wall_ms() - clock_mono_ms();
 
 	k->change_count = 0;
+	k->has_left     = false;
 	pthread_mutex_lock(k->lock);
 	pthread_mutex_lock(&k->own);
 	struct ids empty   = k->forgotten;
@@ -156,6 +173,7 @@ static void copy_changes(struct lobby_keep *k)
 
 		if (l->is_dirty && !l->is_pending)
 			l->is_dirty = !copy_change(k, l, ahead_ms);
+		k->has_left |= l->is_dirty && !l->is_pending;
 	}
 	pthread_mutex_unlock(k->lock);
 }
@@ -220,6 +238,7 @@ static void done_changes(struct job *job, enum err result)
 	pthread_mutex_lock(&k->own);
 	bool again   = k->again && result == ERR_OK;
 	k->under_way = false;
+	k->is_late   = result != ERR_OK || k->has_left;
 	pthread_mutex_unlock(&k->own);
 	if (again)
 		begin(k);
@@ -255,7 +274,7 @@ void lobby_keep_free(struct lobby_keep *k)
 
 struct row_job {
 	struct job            job;
-	struct store         *store;
+	struct lobby_keep    *keep;
 	struct lobby_keep_row row;
 	int64_t               at_ms; /* wall */
 };
@@ -275,7 +294,8 @@ static enum err run_remove(struct job *job, struct db *db)
 	return lobby_delete(db, CONTAINER(job, struct row_job, job)->row.id);
 }
 
-static void let_go(struct job *job, enum err result)
+/* The one who left was told that it failed, and the lobby has been forgotten since. */
+static void let_go_remove(struct job *job, enum err result)
 {
 	(void)result;
 	free(CONTAINER(job, struct row_job, job));
@@ -286,9 +306,9 @@ static void let_go_put(struct job *job, enum err result)
 {
 	struct row_job *j = CONTAINER(job, struct row_job, job);
 
-	*job = (struct job){ .surface = SURFACE_LOBBY, .lazy = true, .run = run_remove, .done = let_go };
-	if (result != ERR_OK || store_submit(j->store, job) != ERR_OK)
-		free(j);
+	if (result == ERR_OK)
+		lobby_keep_forget(j->keep, j->row.id);
+	free(j);
 }
 
 static enum err ask(struct lobby_keep *k, struct row_job *j, enum err (*run)(struct job *job, struct db *db),
@@ -298,7 +318,7 @@ static enum err ask(struct lobby_keep *k, struct row_job *j, enum err (*run)(str
 
 	if (!j)
 		return ERR_NOMEM;
-	j->store   = k->store;
+	j->keep    = k;
 	j->job     = (struct job){ .surface = SURFACE_LOBBY, .run = run };
 	enum err e = store_ask(k->store, &j->job, &is_gone, gone);
 	if (!is_gone)
@@ -358,7 +378,11 @@ enum err lobby_keep_remove(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES
 
 	if (j)
 		memcpy(j->row.id, id, sizeof(j->row.id));
-	return ask(k, j, run_remove, let_go);
+
+	enum err e = ask(k, j, run_remove, let_go_remove);
+	if (e != ERR_OK)
+		lobby_keep_forget(k, id);
+	return e;
 }
 
 /* Loading */

@@ -32,7 +32,10 @@ enum err lobby_keep_load(struct lobby_keep *k, struct lobby_guard *guard, int64_
  */
 enum err lobby_keep_put(struct lobby_keep *k, const struct lobby *l, int64_t now_ms, int64_t wall_ms);
 
-/* A leave. Without the lock held; waits like lobby_keep_put. When it fails, a restart brings the lobby back for its ttl. */
+/*
+ * A leave. Without the lock held; waits like lobby_keep_put. When it fails it is forgotten as by lobby_keep_forget, so that
+ * only a crash before that is written brings the lobby back, for its ttl.
+ */
 enum err lobby_keep_remove(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES]);
 
 /* Lazy, with the lock or without: one that was swept or pushed out. Rides in the job of lobby_keep_touch, in any number. */
@@ -41,8 +44,11 @@ void lobby_keep_forget(struct lobby_keep *k, const uint8_t id[LOBBY_ID_BYTES]);
 /*
  * With the lock held: something of l changed that may be written later. At most one lazy job is under way at a time; it
  * writes all that is dirty when it runs, and what changed since is taken by the next. What could not be written stays dirty,
- * and is tried again with the next call.
+ * and is tried again with the next call, or by lobby_keep_retry.
  */
 void lobby_keep_touch(struct lobby_keep *k, struct lobby *l);
+
+/* Tries again what could not be written; nothing when nothing waits. With the lock or without. */
+void lobby_keep_retry(struct lobby_keep *k);
 
 #endif

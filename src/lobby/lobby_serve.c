@@ -215,6 +215,8 @@ static void run_sweep(struct loop_work *w)
 		log_expired(l, now_ms);
 		lobby_free(l);
 	}
+	lobby_keep_retry(m->keep);
+	lobby_tell_refused(m, now_ms);
 }
 
 static void on_swept(struct loop_work *w)
@@ -237,14 +239,17 @@ static void on_sweep(struct timer *t, int64_t now_ms)
 
 /* --- The master --- */
 
-/* Settings, and the secrets that nobody set: production has refused to start without them already. */
+/*
+ * Settings, and the secrets for those that nobody set: production has refused to start without them already. Elsewhere they
+ * are there even when they are not needed: a reload, which reads no file of ours, may find that one is no longer set.
+ */
 static enum err load_settings(struct lobby_master *m, FILE *report)
 {
 	enum err e = ERR_OK;
 
-	if (!*m->conf->turn_secret)
+	if (!m->conf->server_production)
 		e = store_secret_text(m->made.turn, m->store, "turn_secret", report);
-	if (e == ERR_OK && !*m->conf->signal_token)
+	if (e == ERR_OK && !m->conf->server_production)
 		e = store_secret_text(m->made.signal, m->store, "signal_token", report);
 	if (e != ERR_OK)
 		return e;
@@ -272,6 +277,7 @@ static enum err build(struct lobby_master *m)
 	timer_init(&m->sweep, on_sweep);
 	m->sweep_work   = (struct loop_work){ .run = run_sweep, .done = on_swept };
 	m->rate_told_ms = clock_mono_ms() - RATE_LOG_MS;
+	lobby_lines_init(&m->refused);
 	lobby_thanks_init(&m->thanks, m->conf->thanks_file, limits->lobby_thanks_ms);
 	if (lobby_state_init(&m->state, limits, random_u64()) != ERR_OK)
 		return ERR_NOMEM;
@@ -328,6 +334,7 @@ void lobby_master_finish(struct lobby_master *m)
 {
 	lobby_master_stop(m);
 	loop_drain_until(m->loop, is_swept, m);
+	lobby_keep_retry(m->keep); /* the store writes what it was given before it stops */
 }
 
 void lobby_master_free(struct lobby_master *m)
@@ -345,6 +352,7 @@ void lobby_master_free(struct lobby_master *m)
 	lobby_settings_drop(m->settings);
 	lobby_state_fini(&m->state);
 	lobby_thanks_fini(&m->thanks);
+	lobby_lines_fini(&m->refused);
 	pthread_mutex_destroy(&m->settings_lock);
 	pthread_mutex_destroy(&m->lock);
 	free(m);

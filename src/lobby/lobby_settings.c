@@ -42,11 +42,17 @@ static const char *secret_before(const struct lobby_settings *before, const char
 	return strcmp(before->turn_secret, secret) == 0 ? before->turn_secret_before : before->turn_secret;
 }
 
+/* A secret that is no longer set is the one made for that; in production there is none, and what was goes on. */
+static const char *choose(const char *set, const char *made, const char *before)
+{
+	return *set ? set : *made || !before ? made : before;
+}
+
 struct lobby_settings *lobby_settings_new(const struct conf *conf, const struct lobby_secrets *made,
                                           const struct lobby_settings *before)
 {
-	const char            *turn   = *conf->turn_secret ? conf->turn_secret : made->turn;
-	const char            *signal = *conf->signal_token ? conf->signal_token : made->signal;
+	const char            *turn   = choose(conf->turn_secret, made->turn, before ? before->turn_secret : NULL);
+	const char            *signal = choose(conf->signal_token, made->signal, before ? before->signal_token : NULL);
 	struct lobby_settings *s      = calloc(1, sizeof(*s));
 
 	if (!s)

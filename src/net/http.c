@@ -232,7 +232,7 @@ static void log_answer(const struct http_request *rq, bool known, unsigned statu
 	addr_text_log(client, known ? &rq->client : &rq->slot.peer);
 	if (known)
 		text_escape(path, sizeof(path), rq->path, strlen(rq->path));
-	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=%s status=%u ms=%lld", rq->server->cfg.name,
+	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=\"%s\" status=%u ms=%lld", rq->server->cfg.name,
 	          client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
 }
 
@@ -278,7 +278,7 @@ static void on_log(void *arg, const char *format, va_list args)
 		return;
 	text_formatv(text, sizeof(text), format, args);
 	text_escape(line, sizeof(line), text, strcspn(text, "\n"));
-	log_debug("http", 0, "library", "server=%s %s", s->cfg.name, line);
+	log_debug("http", 0, "library", "server=%s says=\"%s\"", s->cfg.name, line);
 }
 
 /* --- Start and stop --- */

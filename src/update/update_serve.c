@@ -237,7 +237,7 @@ static void on_time(struct timer *t, int64_t now_ms)
 
 /* --- Building it --- */
 
-static enum err load_key(struct update *u, const char *path, FILE *report)
+static enum err load_key(struct p256_key **out, const char *path, FILE *report)
 {
 	AUTO(auto_free) char *pem = NULL;
 	size_t                len;
@@ -248,7 +248,7 @@ static enum err load_key(struct update *u, const char *path, FILE *report)
 		        e == ERR_TOO_BIG ? "it is too long for a key" : strerror(errno));
 		return e == ERR_NOMEM ? e : ERR_IO;
 	}
-	e = p256_key_new(&u->key, pem, len);
+	e = p256_key_new(out, pem, len);
 	if (e != ERR_OK)
 		fprintf(report,
 		        "coopd: update.key: %s is no public key on P-256 in PEM (it begins with \"-----BEGIN PUBLIC "
@@ -257,13 +257,35 @@ static enum err load_key(struct update *u, const char *path, FILE *report)
 	return e;
 }
 
-static enum err open_folder(struct update *u, const char *path, FILE *report)
+static enum err open_folder(struct update_folder *f, const char *path, FILE *report)
 {
-	enum err e = update_folder_open(&u->folder, path);
+	enum err e = update_folder_open(f, path);
 
 	if (e != ERR_OK)
 		fprintf(report, "coopd: update.dir: %s cannot be opened as a folder: %s.\n", path, strerror(errno));
 	return e;
+}
+
+bool update_is_wanted(const struct conf *conf)
+{
+	return conf->update_enable && conf->update_dir[0];
+}
+
+enum err update_check(const struct conf *conf, FILE *report)
+{
+	struct update_folder folder;
+	struct p256_key     *key = NULL;
+
+	if (!update_is_wanted(conf))
+		return ERR_OK;
+
+	enum err there = open_folder(&folder, conf->update_dir, report);
+	enum err good  = conf->update_key[0] ? load_key(&key, conf->update_key, report) : ERR_OK;
+
+	if (there == ERR_OK)
+		update_folder_close(&folder);
+	p256_key_free(key);
+	return there != ERR_OK ? there : good;
 }
 
 enum err update_new(struct update **out, struct loop *loop, const struct conf *conf, FILE *report)
@@ -273,7 +295,7 @@ enum err update_new(struct update **out, struct loop *loop, const struct conf *c
 	if (!u)
 		return ERR_NOMEM;
 
-	enum err e = open_folder(u, conf->update_dir, report);
+	enum err e = open_folder(&u->folder, conf->update_dir, report);
 
 	if (e != ERR_OK) {
 		free(u);
@@ -285,7 +307,7 @@ enum err update_new(struct update **out, struct loop *loop, const struct conf *c
 	u->work.done = on_checked;
 	timer_init(&u->timer, on_time);
 	if (conf->update_key[0])
-		e = load_key(u, conf->update_key, report);
+		e = load_key(&u->key, conf->update_key, report);
 	update_manifest_init(&u->manifest, &u->folder, u->key);
 	if (e != ERR_OK) {
 		update_free(u);

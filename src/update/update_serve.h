@@ -15,12 +15,19 @@
 #include "net/http.h"
 #include "net/loop.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct update;
 
 /* The part is a struct update. */
 extern const struct http_route update_routes[];
+
+/* update.enable, and a folder is set: otherwise there is nothing to serve, and nothing to look at. */
+bool update_is_wanted(const struct conf *conf);
+
+/* What update_new would refuse, all of it, with a sentence each in report; nothing is kept. ERR_OK when it is not wanted. */
+enum err update_check(const struct conf *conf, FILE *report);
 
 /*
  * Opens update.dir, reads update.key (a PEM file), looks at the manifest, and says in the log how it is. ERR_MALFORMED,

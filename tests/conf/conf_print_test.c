@@ -32,6 +32,26 @@ static void expect_same(const struct conf *a, const struct conf *b)
 	}
 }
 
+/* Where the type alone does not make a value good. */
+static const char *special_value(const struct conf_row *row)
+{
+	static const struct {
+		enum conf_row_id id;
+		const char      *value;
+	} values[] = {
+		{ CONF_ROW_turn_uri, "turn:other:1" },
+		{ CONF_ROW_stun_uri, "stun:other:1" },
+		{ CONF_ROW_latest_url, "https://other" },
+		{ CONF_ROW_limits_lobby_evict_ms, "90000" }, /* at most limits.lobby_ttl_ms */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(values); i++) {
+		if (row == &conf_rows[values[i].id])
+			return values[i].value;
+	}
+	return NULL;
+}
+
 /* A value other than the default, for each type. */
 static const char *other_value(const struct conf_row *row, char out[32])
 {
@@ -52,6 +72,8 @@ static const char *other_value(const struct conf_row *row, char out[32])
 		[CONF_TYPE_NUMBER]   = "8",
 	};
 
+	if (special_value(row))
+		return special_value(row);
 	if (row->type == CONF_TYPE_FLAG)
 		return strcmp(row->development, "yes") == 0 ? "no" : "yes";
 	if (row->type != CONF_TYPE_LIMIT)

@@ -309,6 +309,127 @@ Test(conf, what_does_not_go_together_is_refused)
 	conf_fini(&c);
 }
 
+static void expect_good(const char *section, const char *line)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), "[%s]\n%s\n", section, line);
+	struct conf c = load_text(text);
+	conf_fini(&c);
+}
+
+static void expect_bad(const char *section, const char *key, const char *value, const char *says)
+{
+	char text[256], report[512];
+
+	(void)snprintf(text, sizeof(text), "[%s]\n%s = %s\n", section, key, value);
+	(void)snprintf(report, sizeof(report), "text:2: %s.%s: \"%s\" %s\n", section, key, value, says);
+	expect_refused(text, report);
+}
+
+Test(conf, what_players_are_told_has_a_form_that_they_can_read)
+{
+	static const struct {
+		const char *section, *key, *says, *good[6], *bad[9];
+	} cases[] = {
+		{ "turn",
+		  "uri",
+		  "is no TURN server; write turn:host:port or turns:host:port, and no transport behind",
+		  { "", "turn:h:3478", "turn:h", "turns:a.example:65535", "turn:[2001:db8::1]:3478",
+		    "turn:192.0.2.1:1" },
+		  { "h:3478", "turn:", "turn:h:", "turn:h:0", "turn:h:65536", "turn:h:3478?transport=udp",
+		    "stun:h:3478", "turn://h:3478", "turn:2001:db8::1" } },
+		{ "stun",
+		  "uri",
+		  "is no STUN server; write stun:host:port or stuns:host:port, and nothing behind",
+		  { "", "stun:h:3478", "stuns:h" },
+		  { "h", "turn:h:3478", "stun:h:3478/", "stun:h?x", "STUN:h:3478" } },
+		{ "signal",
+		  "url",
+		  "is no place to connect to; write host:port, without a scheme",
+		  { "", "h:1", "h.example:65535", "[::1]:10000", "192.0.2.1:10000" },
+		  { "h", "h:", "h:0", "h:65536", "https://h:1", "h:1/path", ":1", "::1:1" } },
+		{ "latest",
+		  "url",
+		  "is no page; write https:// or http:// and what follows",
+		  { "", "http://h", "https://h/x?y=\xc3\xa9" },
+		  { "h", "https://", "ftp://h", "javascript:alert(1)", "//h" } },
+	};
+	char line[128];
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		for (size_t n = 0; n < COUNT_OF(cases[i].good) && cases[i].good[n]; n++) {
+			(void)snprintf(line, sizeof(line), "%s = %s", cases[i].key, cases[i].good[n]);
+			expect_good(cases[i].section, line);
+		}
+		for (size_t n = 0; n < COUNT_OF(cases[i].bad) && cases[i].bad[n]; n++)
+			expect_bad(cases[i].section, cases[i].key, cases[i].bad[n], cases[i].says);
+	}
+}
+
+Test(conf, a_field_that_every_client_sends_names_no_client)
+{
+	expect_good("http", "client_address_header = X-Real-IP");
+	expect_good("http", "client_address_header = CF-Connecting-IP");
+	expect_refused("[http]\nclient_address_header = user-agent\n",
+	               "text:2: http.client_address_header: \"User-Agent\" is a field that every client sends; name "
+	               "the one "
+	               "that your proxy sets, such as X-Forwarded-For\n");
+	expect_bad("http", "client_address_header", "Host",
+	           "is a field that every client sends; name the one that your proxy sets, such as X-Forwarded-For");
+	expect_bad("http", "client_address_header", "Transfer-Encoding",
+	           "is a field that every client sends; name the one that your proxy sets, such as X-Forwarded-For");
+}
+
+Test(conf, two_cannot_listen_at_one_place)
+{
+	static const struct {
+		const char *text, *report;
+	} cases[] = {
+		{ "[http]\nlisten = 127.0.0.1:64190\n",
+		  "text:2: tunnel.listen: 127.0.0.1:64190 is in http.listen already, and only one can listen there\n" },
+		{ "[tunnel]\nlisten = 127.0.0.1:10001\n",
+		  "text:2: tunnel.listen: 127.0.0.1:10001 is in http.listen already, and only one can listen there\n" },
+		{ "[http]\nlisten = [::1]:1 127.0.0.1:1 [0::1]:1\n",
+		  "text:2: http.listen: [0::1]:1 is in http.listen already, and only one can listen there\n" },
+		{ "[http]\nlisten = [::1]:1\n[tunnel]\nlisten = 127.0.0.1:1 [0:0::0:1]:1\n",
+		  "text:4: tunnel.listen: [0:0::0:1]:1 is in http.listen already, and only one can listen there\n" },
+		{ "[tls]\ncert = a\nkey = b\n[tunnel]\ntls_listen = 127.0.0.1:10443\n",
+		  "text:5: tunnel.tls_listen: 127.0.0.1:10443 is in http.tls_listen already, and only one can listen "
+		  "there\n" },
+	};
+	static const char *const good[] = {
+		"[http]\nlisten = 127.0.0.1:0 [::1]:0\n[tunnel]\nlisten = 127.0.0.1:0\n",
+		"[http]\nlisten = 127.0.0.1:1 127.0.0.2:1 [::1]:1 127.0.0.1:2\n",
+		"[http]\nlisten = 127.0.0.1:10443\n", /* tls_listen is not used without a certificate */
+		"[http]\nenable = no\n[tunnel]\nlisten = 127.0.0.1:10001\n",
+		"[tunnel]\nenable = no\n[http]\nlisten = 127.0.0.1:64190\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		expect_refused(cases[i].text, cases[i].report);
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		struct conf c = load_text(good[i]);
+
+		conf_fini(&c);
+	}
+}
+
+/* A host beats every 30 s, and nobody who does is pushed out. */
+Test(conf, a_lobby_makes_room_before_it_is_gone_and_not_before_its_host_can_beat)
+{
+	expect_good("limits", "lobby_evict_ms = 31000");
+	expect_refused("[limits]\nlobby_evict_ms = 30999\n",
+	               "text:2: limits.lobby_evict_ms: \"30999\" is out of range; allowed are 31000 to 86400000 ms\n");
+	expect_good("limits", "lobby_evict_ms = 90000");
+	expect_refused("[limits]\nlobby_evict_ms = 90001\n", "text:2: limits.lobby_evict_ms (90001) is above "
+	                                                     "limits.lobby_ttl_ms (90000): a lobby would be gone "
+	                                                     "before it could make room\n");
+	expect_refused("[limits]\nlobby_ttl_ms = 40s\n", "text:2: limits.lobby_evict_ms (45000) is above "
+	                                                 "limits.lobby_ttl_ms (40000): a lobby would be gone "
+	                                                 "before it could make room\n");
+}
+
 Test(conf, a_bad_value_is_not_blamed_for_its_company_too)
 {
 	expect_refused("[limits]\ntunnel_wait_ms = 1\ntunnel_wait_alone_ms = 301s\n",
@@ -398,7 +519,7 @@ Test(conf, a_reload_takes_texts_and_secrets_without_naming_their_values)
 	struct conf   fresh =
 		load_text("[turn]\nsecret = n3w\nsecret_previous = 0ld\nuri = turn:h:3478\nhost_ttl_s = 600\n"
 	                  "[signal]\ntoken = n3w\ntoken_previous = 0ld\nurl = h:10000\n"
-	                  "[stun]\nuri = stun:h:3478\n[latest]\nproto = 142\nmod = M\nurl = U\n"
+	                  "[stun]\nuri = stun:h:3478\n[latest]\nproto = 142\nmod = M\nurl = http://u\n"
 	                  "[lobby]\nenable = no\n");
 
 	conf_reload(&running, &fresh, report_open(&r));
@@ -414,7 +535,7 @@ Test(conf, a_reload_takes_texts_and_secrets_without_naming_their_values)
 	cr_expect_str_eq(running.stun_uri, "stun:h:3478");
 	cr_expect_eq(running.latest_proto, 142);
 	cr_expect_str_eq(running.latest_mod, "M");
-	cr_expect_str_eq(running.latest_url, "U");
+	cr_expect_str_eq(running.latest_url, "http://u");
 	cr_expect(running.lobby_enable);
 	conf_fini(&fresh);
 	conf_fini(&running);
@@ -462,7 +583,7 @@ Test(conf, names_of_the_protocol_documents_set_what_they_name)
 		                     "COOP_MAX_BUILD=nonsense",
 		                     NULL };
 	const char *const rest[] = { "COOP_TURN_SECRET=s",  "COOP_TURN_URI=turn:h", "COOP_STUN_URI=stun:h",
-		                     "COOP_LATEST_PROTO=7", "COOP_LATEST_MOD=m",    "COOP_LATEST_URL=u",
+		                     "COOP_LATEST_PROTO=7", "COOP_LATEST_MOD=m",    "COOP_LATEST_URL=https://u",
 		                     "COOP_THANKS_FILE=/t", "COOP_ALLOWED_BUILDS",  NULL };
 	struct conf       c;
 
@@ -487,7 +608,7 @@ Test(conf, names_of_the_protocol_documents_set_what_they_name)
 	cr_expect_str_eq(c.stun_uri, "stun:h");
 	cr_expect_eq(c.latest_proto, 7);
 	cr_expect_str_eq(c.latest_mod, "m");
-	cr_expect_str_eq(c.latest_url, "u");
+	cr_expect_str_eq(c.latest_url, "https://u");
 	cr_expect_str_eq(c.thanks_file, "/t");
 	conf_fini(&c);
 }
@@ -518,7 +639,7 @@ Test(conf, our_own_names_win_over_those_of_the_documents)
 		"COOP_REQUIRE_TLS=1",           "COOP_MASTER_PORT=1",        "COOP_MASTER_TLS_PORT=2",
 		"COOP_HTTP_LISTEN=127.0.0.1:3", "COOP_SIGNALING_URL=by:env", NULL
 	};
-	const char *sets[] = { "http.tls_listen=127.0.0.1:4", "signal.url=by:set" };
+	const char *sets[] = { "http.tls_listen=127.0.0.1:4", "signal.url=by.set:1" };
 	struct conf c;
 
 	write_file("coopd.conf", "[signal]\ntoken = files\nurl = by:file\n");
@@ -533,7 +654,7 @@ Test(conf, our_own_names_win_over_those_of_the_documents)
 	               "environment COOP_MASTER_TLS_PORT: changes nothing, because http.tls_listen is set already "
 	               "(--set)\n"));
 	cr_expect_str_eq(c.signal_token, "ours");
-	cr_expect_str_eq(c.signal_url, "by:set");
+	cr_expect_str_eq(c.signal_url, "by.set:1");
 	cr_expect_not(c.tls_require);
 	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:3");
 	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:4");

@@ -613,7 +613,6 @@ Test(lobby_keep, a_full_queue_refuses_at_once_and_loses_no_beat)
 	cr_assert_eq(fill_queue(&r), ERR_OK);
 	cr_assert_eq(fill_queue(&r), ERR_BUSY);
 	cr_expect_eq(lobby_keep_put(r.keep, newcomer, NOW_MS, WALL_MS), ERR_BUSY);
-	cr_expect_eq(lobby_keep_remove(r.keep, l->id), ERR_BUSY);
 	l->players = 2;
 	touch(&r, l);
 	cr_expect(l->is_dirty);
@@ -639,6 +638,80 @@ Test(lobby_keep, an_answer_that_comes_too_late_leaves_no_lobby_behind)
 	await(&r, "SELECT count(*) FROM lobby_creates", 2);
 	await(&r, "SELECT count(*) FROM lobbies", 1);
 	lobby_free(other);
+	run_end(&r);
+}
+
+/* What is forgotten is so without anybody's coming again: a sweep is enough. */
+static void await_retried(struct run *r, const char *sql, int64_t answer)
+{
+	int64_t deadline_ms = clock_mono_ms() + 20000;
+
+	while (ask(r, sql) != answer && clock_mono_ms() < deadline_ms)
+		lobby_keep_retry(r->keep);
+	cr_expect_eq(ask(r, sql), answer, "%s", sql);
+}
+
+Test(lobby_keep, what_could_not_be_written_is_tried_by_the_sweep_too)
+{
+	struct run    r;
+	struct lobby *l;
+
+	run_begin(&r, NOW_MS, WALL_MS);
+	l = add(&r, 1, NOW_MS);
+	add(&r, 2, NOW_MS);
+	ask(&r, "CREATE TEMP TRIGGER no BEFORE UPDATE ON lobbies BEGIN SELECT RAISE(ABORT, 'no'); END");
+	l->players            = 3;
+	int64_t failed_before = metric_get(M_STORE_JOBS_FAILED);
+	touch(&r, l);
+	lobby_keep_forget(r.keep, find(&r, 2)->id);
+	while (metric_get(M_STORE_JOBS_FAILED) == failed_before)
+		ask(&r, "SELECT 1");
+	ask(&r, "DROP TRIGGER no");
+	await_retried(&r, "SELECT sum(players) FROM lobbies", 3);
+	cr_expect_eq(ask(&r, "SELECT count(*) FROM lobbies"), 1);
+
+	/* Nothing waits any more, so no job is begun. */
+	close_gate(&r);
+	lobby_keep_retry(r.keep);
+	cr_expect_eq(metric_get(M_STORE_QUEUE), 0);
+	open_gate();
+	run_end(&r);
+}
+
+Test(lobby_keep, a_leave_that_a_full_queue_refuses_is_forgotten_later)
+{
+	struct run    r;
+	struct lobby *l;
+
+	data_conf()->limits.store_jobs = 1;
+	run_begin(&r, NOW_MS, WALL_MS);
+	l = add(&r, 1, NOW_MS);
+	close_gate(&r);
+	cr_assert_eq(fill_queue(&r), ERR_OK);
+	cr_expect_eq(lobby_keep_remove(r.keep, l->id), ERR_BUSY);
+	open_gate();
+	await_retried(&r, "SELECT count(*) FROM lobbies", 0);
+	run_end(&r);
+}
+
+Test(lobby_keep, a_leave_that_fails_too_late_for_an_answer_is_forgotten)
+{
+	struct run    r;
+	struct lobby *l;
+
+	run_begin(&r, NOW_MS, WALL_MS);
+	l = add(&r, 1, NOW_MS);
+	ask(&r, "CREATE TEMP TRIGGER no BEFORE DELETE ON lobbies BEGIN SELECT RAISE(ABORT, 'no'); END");
+	close_gate(&r);
+	cr_expect_eq(lobby_keep_remove(r.keep, l->id), ERR_BUSY, "five seconds without an answer");
+	int64_t failed_before = metric_get(M_STORE_JOBS_FAILED);
+	open_gate();
+	int64_t deadline_ms = clock_mono_ms() + 20000;
+	while (metric_get(M_STORE_JOBS_FAILED) < failed_before + 2 && clock_mono_ms() < deadline_ms)
+		ask(&r, "SELECT 1");
+	cr_expect_eq(ask(&r, "SELECT count(*) FROM lobbies"), 1);
+	ask(&r, "DROP TRIGGER no");
+	await_retried(&r, "SELECT count(*) FROM lobbies", 0);
 	run_end(&r);
 }
 

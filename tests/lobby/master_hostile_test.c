@@ -133,6 +133,24 @@ Test(master_hostile, hostile_text_in_every_field_stays_text)
 	expect_clean_log();
 }
 
+/* A quote does not end a value of the log, so that nobody writes fields of his own behind it. */
+Test(master_hostile, quotes_forge_no_field_of_a_line_of_log)
+{
+	struct master_host h;
+
+	master_open(&h, s, HOST, J("'name':'x\\u0022 game=9.9.9 address=8.8.8.0/24'"));
+	await_log(s, "name=\"x\\x22 game=9.9.9 address=8.8.8.0/24\" game=0.9.0a");
+	cr_expect_eq(master_try_open(&h, s, HOST, J("'name':'y\\u0022 build=7','game':'z\\u0022 build=8'")), 400);
+	await_log(s, "reason=\"bad game version 'z\\x22 build=8'\" name=\"y\\x22 build=7\" build=");
+	AUTO(rest_freep) struct http_result r = master_get(s, "/v1/\"status=200", "");
+
+	cr_expect_eq(r.status, 404);
+	await_log(s, "path=\"/v1/\\x22status=200\" status=404");
+	expect_not_logged("x\" game=9");
+	expect_not_logged("y\" build=7");
+	expect_not_logged("z\" build=8");
+}
+
 Test(master_hostile, hostile_text_in_beats_joins_and_paths_stays_text)
 {
 	static const char *const bodies[] = {

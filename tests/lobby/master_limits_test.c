@@ -286,3 +286,69 @@ Test(master_limits, who_is_refused_for_his_rate_is_in_the_log_once_a_second)
 	cr_expect_eq(count_told(&lines), 51);
 	cr_expect(lines >= 2 && lines < 20, "%zu lines", lines);
 }
+
+/* --- The log --- */
+
+#define FLOOD 90
+
+/* How many lines tell of one refused announce; *more: how many the others tell of. */
+static int count_refused(int *more)
+{
+	FILE *log = fopen(s->log_path, "re");
+	char  line[2048];
+	int   told = 0;
+
+	*more = 0;
+	cr_assert_not_null(log);
+	while (fgets(line, sizeof(line), log)) {
+		const char *rest = strstr(line, "refuses-more announces=");
+
+		told += strstr(line, "refuses reason=") != NULL;
+		if (rest)
+			*more += atoi(rest + strlen("refuses-more announces="));
+	}
+	fclose(log);
+	return told;
+}
+
+static void await_told(int all)
+{
+	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
+	int     told, more;
+
+	while ((told = count_refused(&more)), told + more != all) {
+		cr_assert_lt(real_now_ms(), deadline_ms, "%d lines and %d more, not %d", told, more, all);
+		real_sleep_ms(10);
+	}
+}
+
+/* From ever new addresses, each of which stays below its limits. */
+static void flood(int first)
+{
+	for (int i = 0; i < FLOOD; i++) {
+		char              from[32];
+		static const char bad[] = "{\"identity\":\"" LOBBY_IDENTITY "\",\"game\":\"none\"}";
+
+		snprintf(from, sizeof(from), "203.0.%d.%d", 1 + first, i);
+		AUTO(rest_freep) struct http_result r = master_post(s, from, "/v1/host", bad);
+
+		cr_expect_eq(r.status, 400, "%s", r.body);
+	}
+}
+
+Test(master_limits, a_flood_of_refused_announces_fills_no_log)
+{
+	int64_t began_ms = real_now_ms();
+	int     more, told, seconds;
+
+	flood(0);
+	server_advance(s, 1000);
+	flood(1);
+	seconds = 3 + (int)((real_now_ms() - began_ms) / 1000);
+	server_advance(s, 30000);
+	await_told(2 * FLOOD);
+	told = count_refused(&more);
+	cr_expect_leq(told, 20 * seconds, "%d lines in %d s", told, seconds);
+	cr_expect_geq(told, 40);
+	cr_expect_eq(server_metric(s, "coopd_lobby_announces_total", "result=\"refused\""), 2 * FLOOD);
+}

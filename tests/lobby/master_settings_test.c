@@ -226,3 +226,44 @@ Test(master_settings, secrets_that_nobody_set_are_made_and_stay)
 	cr_expect(!server_log_contains(s, first), "a secret in the log");
 	server_finish(s);
 }
+
+/* As it is after a restart, too: the file of secrets is read at a start only, and has them whether they are needed or not. */
+Test(master_settings, emptied_secrets_are_those_that_were_made)
+{
+	struct master_host h;
+	char               user[128], first[128], second[128];
+
+	start("[turn]\nuri = turn:turn.example:3478\nsecret = mine\n[signal]\ntoken = mine\n");
+	open_host(&h, "mine", user);
+	reload(TURN);
+	read_made(first);
+	AUTO(rest_freep) struct http_result beat = beat_with(&h, user);
+	AUTO(rest_freep) struct http_result join = master_join(s, "198.51.100.1", h.id);
+
+	cr_expect(rest_has(&beat, "turn.pass"), "the one before is no longer taken: %s", beat.body);
+	cr_expect(rest_has(&join, "turn.pass"), "%s", join.body);
+	rest_text(&join, "signalingToken", second, sizeof(second));
+	cr_expect_str_eq(first, second);
+	server_restart(s);
+	read_made(second);
+	cr_expect_str_eq(first, second);
+	cr_expect(!server_log_contains(s, first), "a secret in the log");
+	server_finish(s);
+}
+
+/* Whoever says in one go that it is production no more cannot take them away from one that still is. */
+Test(master_settings, production_keeps_its_secrets_until_it_is_restarted)
+{
+	struct master_host h;
+	char               user[128], fresh[128], text[128];
+
+	start("[server]\nproduction = yes\n[turn]\nuri = turn:turn.example:3478\nsecret = mine\n[signal]\ntoken = "
+	      "mine\n");
+	open_host(&h, "mine", user);
+	reload(TURN);
+	AUTO(rest_freep) struct http_result join = master_join(s, "198.51.100.1", h.id);
+
+	expect_made_with(&join, "mine", fresh);
+	cr_expect_str_eq(rest_text(&join, "signalingToken", text, sizeof(text)), "mine");
+	server_finish(s);
+}

@@ -338,6 +338,40 @@ Test(master_transport, a_head_that_can_be_read_in_two_ways_is_400)
 	cr_expect_eq(blank.status, 400);
 }
 
+/* The library's own answers: the document says which, and that their bodies are not JSON. */
+static void expect_not_ours(const char *request, int status)
+{
+	AUTO(rest_freep) struct http_result r = say(request);
+
+	cr_expect_eq(r.status, status, "%.60s: %d", request, r.status);
+	cr_expect(r.body[0] != '{', "%s", r.body);
+}
+
+Test(master_transport, some_heads_never_come_so_far_that_the_answer_is_json)
+{
+	static const char *const lengths[] = { "x", "-1", "1x", "", "2 " };
+	static char              request[65536];
+	size_t                   len;
+
+	for (size_t i = 0; i < COUNT_OF(lengths); i++) {
+		snprintf(request, sizeof(request), "POST /v1/join HTTP/1.1\r\nHost: a\r\nContent-Length: %s\r\n\r\n{}",
+		         lengths[i]);
+		expect_not_ours(request, 400);
+	}
+	expect_not_ours("POST /v1/join HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n{}", 413);
+
+	len = (size_t)snprintf(request, sizeof(request), "GET /v1/lobbies HTTP/1.1\r\nHost: a\r\n");
+	for (int i = 0; i < 500; i++)
+		len += (size_t)snprintf(request + len, sizeof(request) - len, "a%d: b\r\n", i);
+	snprintf(request + len, sizeof(request) - len, "\r\n");
+	expect_not_ours(request, 431);
+
+	len = (size_t)snprintf(request, sizeof(request), "GET /");
+	memset(request + len, 'a', 40000);
+	snprintf(request + len + 40000, sizeof(request) - len - 40000, " HTTP/1.1\r\nHost: a\r\n\r\n");
+	expect_not_ours(request, 414);
+}
+
 Test(master_transport, no_web_page_announces_with_its_visitors_addresses)
 {
 	AUTO(rest_freep)

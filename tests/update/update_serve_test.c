@@ -412,3 +412,36 @@ Test(update_serve, a_folder_or_key_that_is_none_stops_the_start)
 	expect_no_start("", "", "is no public key on P-256");
 	expect_no_start("", "/dev/zero", "update.key: /dev/zero cannot be read: it is too long");
 }
+
+/* coopd --check-config with these; what it says is in said. */
+static int check_config(const char *dir, const char *key, const char *more, char said[1024])
+{
+	char command[1600];
+
+	(void)snprintf(command, sizeof(command),
+	               "'%s' --check-config --set 'update.dir=%s' --set 'update.key=%s' --set '%s' 2>&1",
+	               getenv("COOPD_BIN"), dir, key, more);
+	FILE *out = popen(command, "r");
+
+	cr_assert_not_null(out);
+	said[fread(said, 1, 1023, out)] = '\0';
+	return WEXITSTATUS(pclose(out));
+}
+
+Test(update_serve, a_check_of_the_configuration_finds_what_would_stop_the_start)
+{
+	static const char yes[] = "update.enable=yes";
+	char              said[1024], key[400], text[400];
+
+	(void)snprintf(key, sizeof(key), "%s/vectors/manifest/key.pem", getenv("TESTS_DIR"));
+	(void)snprintf(text, sizeof(text), "%s/vectors/manifest/first.txt", getenv("TESTS_DIR"));
+	cr_expect_eq(check_config("/tmp", key, yes, said), 0, "%s", said);
+	cr_expect_eq(check_config("/tmp", "", yes, said), 0, "%s", said);
+	cr_expect_eq(check_config("/tmp", text, yes, said), 1);
+	cr_expect(strstr(said, "is no public key on P-256"), "%s", said);
+	cr_expect(!strstr(said, "good"), "%s", said);
+	cr_expect_eq(check_config(text, "/nowhere/key.pem", yes, said), 1);
+	cr_expect(strstr(said, "cannot be opened as a folder"), "%s", said);
+	cr_expect(strstr(said, "update.key: /nowhere/key.pem cannot be read"), "all mistakes at once: %s", said);
+	cr_expect_eq(check_config(text, "/nowhere/key.pem", "update.enable=no", said), 0, "%s", said);
+}
