@@ -195,8 +195,10 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	return a->is_ipv6 == b->is_ipv6 && a->port == b->port && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
+#define LISTENERS 6
+
 /* The words of what is listened on with these settings. */
-static size_t list_listeners(const struct check *k, enum conf_row_id ids[4])
+static size_t list_listeners(const struct check *k, enum conf_row_id ids[LISTENERS])
 {
 	const struct conf *c = k->conf;
 	const struct {
@@ -205,7 +207,9 @@ static size_t list_listeners(const struct check *k, enum conf_row_id ids[4])
 	} all[]      = { { CONF_ROW_http_listen, c->http_enable },
 		         { CONF_ROW_http_tls_listen, c->http_enable && *c->tls_cert },
 		         { CONF_ROW_tunnel_listen, c->tunnel_enable },
-		         { CONF_ROW_tunnel_tls_listen, c->tunnel_enable } };
+		         { CONF_ROW_tunnel_tls_listen, c->tunnel_enable },
+		         { CONF_ROW_signal_listen, c->signal_enable },
+		         { CONF_ROW_signal_tls_listen, c->signal_enable && *c->tls_cert } };
 	size_t count = 0;
 
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -243,7 +247,7 @@ static void check_place(struct check *k, const enum conf_row_id *ids, size_t whi
 
 static void check_places(struct check *k)
 {
-	enum conf_row_id ids[4];
+	enum conf_row_id ids[LISTENERS];
 	size_t           count = list_listeners(k, ids);
 
 	for (size_t i = 0; i < count; i++) {

@@ -397,6 +397,8 @@ Test(conf, two_cannot_listen_at_one_place)
 		{ "[tls]\ncert = a\nkey = b\n[tunnel]\ntls_listen = 127.0.0.1:10443\n",
 		  "text:5: tunnel.tls_listen: 127.0.0.1:10443 is in http.tls_listen already, and only one can listen "
 		  "there\n" },
+		{ "[tunnel]\nlisten = 127.0.0.1:10000\n", "text:2: signal.listen: 127.0.0.1:10000 is in tunnel.listen "
+		                                          "already, and only one can listen there\n" },
 	};
 	static const char *const good[] = {
 		"[http]\nlisten = 127.0.0.1:0 [::1]:0\n[tunnel]\nlisten = 127.0.0.1:0\n",
