@@ -23,6 +23,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_cloud.h"
+#include "server_files.h"
 #include "server_reload.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
@@ -64,6 +65,8 @@ struct server {
 	struct admin        *admin;
 	struct reload       *reload;
 	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls;
+	int64_t              http_leaving;
+	int64_t              ws_asked; /* limits.ws_connections as it was set; it may be fewer now */
 	int                  admin_fd;
 	bool                 stopping;
 };
@@ -215,7 +218,8 @@ static bool start_http(struct server *s)
 		                   .stray_part      = s->lobby,
 		                   .errors          = lobby_errors,
 		                   .connections_max = s->conf->limits.http_connections,
-		                   .per_address_max = s->conf->limits.http_per_address };
+		                   .per_address_max = s->conf->limits.http_per_address,
+		                   .leaving_max     = s->http_leaving };
 
 	struct http_listen on[2 * LISTENERS_MAX];
 	size_t             count = 0;
@@ -308,7 +312,7 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby };
+	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby, .ws_connections = s->ws_asked };
 
 	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
@@ -350,6 +354,26 @@ static void greet(const struct server *s)
 	       "  - stop it:                Ctrl-C\n\n",
 	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
+}
+
+/* All that strangers can make grow has to fit into what the process may have open. */
+static bool share_files(struct server *s)
+{
+	struct server_files share;
+	long                files = listen_raise_files();
+	int64_t            *most  = &s->conf->limits.ws_connections;
+
+	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
+		return false;
+	if (share.ws_connections < *most)
+		log_warn("server", 0, "few-files",
+		         "limit=%ld ws_connections=%lld instead of %lld: with LimitNOFILE= (systemd) or ulimit -n at "
+		         "%lld there is room for all",
+		         files, (long long)share.ws_connections, (long long)*most, (long long)share.wanted);
+	s->ws_asked     = *most;
+	s->http_leaving = share.http_leaving;
+	*most           = share.ws_connections;
+	return true;
 }
 
 /* In reverse; each part copes with not having been built. */
@@ -400,12 +424,11 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of a write, not the end */
-	listen_raise_files();
 	addr_log_whole(conf->log_addresses == CONF_SCALE_full);
 
 	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 
-	bool ok = build(&s);
+	bool ok = share_files(&s) && build(&s);
 
 	if (ok) {
 		ok = take_signals(&s, args) && start(&s);

@@ -52,6 +52,8 @@ static void apply(struct reload *r)
 
 	if (!out)
 		return;
+	if (r->fresh.limits.ws_connections == r->parts.ws_connections)
+		r->fresh.limits.ws_connections = r->running->limits.ws_connections; /* which is nobody's change */
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (*r->parts.http)
