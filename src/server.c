@@ -66,7 +66,7 @@ struct server {
 	struct reload       *reload;
 	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls;
 	int64_t              http_leaving;
-	int64_t              ws_asked; /* limits.ws_connections as it was set; it may be fewer now */
+	struct server_files  asked; /* limits as they were set; they may be lower now */
 	int                  admin_fd;
 	bool                 stopping;
 };
@@ -312,7 +312,7 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby, .ws_connections = s->ws_asked };
+	struct reload_parts parts = { .ws = s->ws, .http = &s->http, .lobby = s->lobby, .asked = s->asked };
 
 	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
@@ -361,18 +361,20 @@ static bool share_files(struct server *s)
 {
 	struct server_files share;
 	long                files = listen_raise_files();
-	int64_t            *most  = &s->conf->limits.ws_connections;
+	struct limits      *l     = &s->conf->limits;
 
 	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
 		return false;
-	if (share.ws_connections < *most)
+	if (share.ws_connections < l->ws_connections || share.cloud_vaults < l->cloud_vaults)
 		log_warn("server", 0, "few-files",
-		         "limit=%ld ws_connections=%lld instead of %lld: with LimitNOFILE= (systemd) or ulimit -n at "
-		         "%lld there is room for all",
-		         files, (long long)share.ws_connections, (long long)*most, (long long)share.wanted);
-	s->ws_asked     = *most;
+		         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld: with "
+		         "LimitNOFILE= (systemd) or ulimit -n at %lld there is room for all",
+		         files, (long long)share.ws_connections, (long long)l->ws_connections,
+		         (long long)share.cloud_vaults, (long long)l->cloud_vaults, (long long)share.wanted);
+	s->asked        = (struct server_files){ .ws_connections = l->ws_connections, .cloud_vaults = l->cloud_vaults };
 	s->http_leaving = share.http_leaving;
-	*most           = share.ws_connections;
+	l->ws_connections = share.ws_connections;
+	l->cloud_vaults   = share.cloud_vaults;
 	return true;
 }
 

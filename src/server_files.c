@@ -12,12 +12,9 @@
 #define LEAVING_FEW  64
 #define PER_LISTENER 3 /* itself, the library's signal to its thread, and a connection it is about to refuse */
 #define PER_TRANSFER 2 /* the file, and its folder while it is synced */
-
-/* A WebSocket connection, and the file of the checkpoint it stores or loads. */
-static int64_t per_ws(const struct conf *conf)
-{
-	return conf->cloud_enable ? 2 : 1;
-}
+#define PER_VAULT    2 /* files: one that is stored and one that is loaded */
+#define VAULTS_FEW   64
+#define VAULTS_SHARE 10 /* one part in so many of what is left is vaults, when it is short */
 
 static int64_t listeners(const struct conf *conf)
 {
@@ -48,30 +45,45 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* So many are left for WebSocket connections and the files of vaults. */
+static void share_rest(struct server_files *out, const struct conf *conf, int64_t left)
+{
+	int64_t vaults = left / VAULTS_SHARE > VAULTS_FEW ? left / VAULTS_SHARE : VAULTS_FEW;
+
+	if (conf->cloud_enable) {
+		out->cloud_vaults = least(out->cloud_vaults, vaults);
+		left -= PER_VAULT * out->cloud_vaults;
+	}
+	out->ws_connections = least(out->ws_connections, left);
+	out->http_leaving += least(HTTP_LEAVING_MAX - LEAVING_FEW, left - out->ws_connections);
+}
+
 enum err server_files_share(struct server_files *out, const struct conf *conf, int64_t files, int64_t open,
                             FILE *report)
 {
-	int64_t ws    = conf->tunnel_enable ? conf->limits.ws_connections : 0;
-	int64_t few   = least(ws, WS_FEWEST);
-	int64_t first = first_needs(conf, open, LEAVING_FEW);
+	int64_t ws     = conf->tunnel_enable ? conf->limits.ws_connections : 0;
+	int64_t vaults = conf->tunnel_enable && conf->cloud_enable ? conf->limits.cloud_vaults : 0;
+	int64_t first  = first_needs(conf, open, LEAVING_FEW);
+	int64_t fewest = first + least(ws, WS_FEWEST) + PER_VAULT * least(vaults, VAULTS_FEW);
 
 	*out = (struct server_files){
 		.ws_connections = conf->limits.ws_connections,
+		.cloud_vaults   = conf->limits.cloud_vaults,
 		.http_leaving   = HTTP_LEAVING_MAX,
-		.wanted         = first_needs(conf, open, HTTP_LEAVING_MAX) + per_ws(conf) * ws,
+		.wanted         = first_needs(conf, open, HTTP_LEAVING_MAX) + ws + PER_VAULT * vaults,
 	};
 	if (files >= out->wanted)
 		return ERR_OK;
-	if (files < first + per_ws(conf) * few) {
+	if (files < fewest) {
 		fprintf(report,
 		        "coopd: this process may have %lld files and connections open and needs at least %lld: raise "
 		        "LimitNOFILE= (systemd) or ulimit -n, or lower limits.http_connections.\n",
-		        (long long)files, (long long)(first + per_ws(conf) * few));
+		        (long long)files, (long long)fewest);
 		return ERR_LIMIT;
 	}
-	out->ws_connections = ws ? least(ws, (files - first) / per_ws(conf)) : conf->limits.ws_connections;
-	out->http_leaving   = LEAVING_FEW + least(HTTP_LEAVING_MAX - LEAVING_FEW,
-	                                          files - first - per_ws(conf) * (ws ? out->ws_connections : 0));
+	out->http_leaving = LEAVING_FEW;
+	if (ws > 0)
+		share_rest(out, conf, files - first);
 	return ERR_OK;
 }
 

@@ -3,7 +3,7 @@
  *
  * A server that runs out of them accepts nobody, and libmicrohttpd asks for the next connection all the time. So each
  * part that strangers can make grow has a bound, and all bounds together fit: HTTP, the operators' socket and transfers
- * come first, WebSocket connections get what is left.
+ * come first, WebSocket connections and the files of those that store or load checkpoints get what is left.
  */
 #ifndef SERVER_FILES_H
 #define SERVER_FILES_H
@@ -15,9 +15,10 @@
 #include <stdio.h>
 
 struct server_files {
-	int64_t ws_connections; /* how many fit; at most limits.ws_connections */
-	int64_t http_leaving;   /* for http_config.leaving_max */
-	int64_t wanted;         /* what the process would have to have for all */
+	int64_t ws_connections; /* how many fit; at most what limits say */
+	int64_t cloud_vaults;
+	int64_t http_leaving; /* for http_config.leaving_max */
+	int64_t wanted;       /* what the process would have to have for all */
 };
 
 /*

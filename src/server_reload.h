@@ -10,15 +10,16 @@
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/ws.h"
+#include "server_files.h"
 
 struct reload;
 
 /* Those that something of it concerns. All must outlive the reload. */
 struct reload_parts {
 	struct ws                 *ws;
-	struct http_server *const *http;           /* *http may be started later, or not at all */
-	struct lobby_master       *lobby;          /* NULL: there is none */
-	int64_t                    ws_connections; /* the limit as it was set, where there was no room for so many */
+	struct http_server *const *http;  /* *http may be started later, or not at all */
+	struct lobby_master       *lobby; /* NULL: there is none */
+	struct server_files        asked; /* limits as they were set, where there was no room for so much */
 };
 
 /* All must outlive it, but parts, which is copied. NULL when out of memory. */

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define MANY 150 /* of each kind: more than there is room for */
+#define MANY 180 /* of each kind: more than there is room for */
 
 static struct server *s;
 
