@@ -422,8 +422,10 @@ static struct http_server *new_server(const struct http_config *cfg, const struc
 	}
 	for (size_t i = 0; i < count; i++)
 		listeners[i] = (struct http_listener){ .server = s, .fd = on[i].fd, .is_tls = on[i].is_tls };
-	s->cfg            = *cfg;
-	s->conf           = conf;
+	s->cfg  = *cfg;
+	s->conf = conf;
+	if (s->cfg.leaving_max == 0)
+		s->cfg.leaving_max = HTTP_LEAVING_MAX;
 	s->listeners      = listeners;
 	s->listener_count = count;
 	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,

@@ -72,7 +72,6 @@ void http_fixture_start(struct http_fixture *f, const struct http_route *routes,
 		.errors          = f->errors,
 		.connections_max = f->conf.limits.http_connections,
 		.per_address_max = f->conf.limits.http_per_address,
-		.leaving_max     = HTTP_LEAVING_MAX,
 	};
 	struct http_listen on[2];
 	size_t             count = 0;
