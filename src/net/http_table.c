@@ -125,8 +125,8 @@ static void push(struct http_table *t, struct http_slot *s)
 	cut(t, s);
 }
 
-/* Cuts the connection that matters least, of this bucket unless it is NULL. False when all have a complete request. */
-static bool push_incomplete(struct http_table *t, const struct http_bucket *of)
+/* The connection that matters least, of this bucket unless it is NULL. NULL when all have a complete request. */
+static struct http_slot *find_incomplete(struct http_table *t, const struct http_bucket *of)
 {
 	struct http_slot *least = NULL;
 
@@ -138,6 +138,13 @@ static bool push_incomplete(struct http_table *t, const struct http_bucket *of)
 		if (!least || goes_before(s, least))
 			least = s;
 	}
+	return least;
+}
+
+static bool push_incomplete(struct http_table *t, const struct http_bucket *of)
+{
+	struct http_slot *least = find_incomplete(t, of);
+
 	if (least)
 		push(t, least);
 	return least;
@@ -170,6 +177,21 @@ static bool is_limited(const struct http_table *t, const struct addr *a)
 	return t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, a);
 }
 
+/*
+ * Who has more than anybody who still says what he wants pushes out none of those: it would be the newcomer whom he keeps
+ * out with answers that he does not read.
+ */
+static bool push_any(struct http_table *t, const struct http_slot *newcomer)
+{
+	struct http_slot *least = find_incomplete(t, NULL);
+
+	if (least && (least->phase != HTTP_READING || least->share.narrow->count >= newcomer->share.narrow->count)) {
+		push(t, least);
+		return true;
+	}
+	return push_answer(t);
+}
+
 /* Makes the newcomer, which is in its buckets but not in the list yet, fit into every limit. */
 static bool fit(struct http_table *t, const struct http_slot *s)
 {
@@ -182,7 +204,7 @@ static bool fit(struct http_table *t, const struct http_slot *s)
 	}
 	if (t->taken > t->cfg.slots_max) {
 		metric_inc(M_HTTP_REFUSED_TOTAL);
-		return push_incomplete(t, NULL) || push_answer(t);
+		return push_any(t, s);
 	}
 	return true;
 }

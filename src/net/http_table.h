@@ -19,7 +19,7 @@
  *
  * When all slots are taken, a newcomer gets the one of a connection without a complete request: an idle one first (its
  * client loses nothing), then one of the address that has most, and the oldest among equals. So whoever fills the
- * server with slow requests pushes out himself.
+ * server with slow requests pushes out himself. A begun request does not go for an address that has more than its own.
  *
  * When every request is complete, an answer goes that has been on its way for push_ms: its client does not read, or
  * reads too slowly for a server that is full. Again it is one of the address that has most, and the oldest answer among

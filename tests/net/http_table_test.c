@@ -673,6 +673,27 @@ Test(http_table, an_answer_on_its_way_goes_after_its_time_when_all_slots_are_tak
 	close(last);
 }
 
+Test(http_table, who_has_more_does_not_push_out_a_begun_request)
+{
+	start_patient(3, 16);
+	int unread[] = { visit_unread("127.0.0.3"), visit_unread("127.0.0.3") };
+	int begun    = visit("127.0.0.2", BEGINNING);
+
+	int greedy = visit_full("127.0.0.3", "");
+	cr_expect(http_is_closed(greedy));
+	cr_expect(http_is_silent(begun, 20));
+	http_fixture_advance(&f, PUSH_MS);
+	int later = visit_full("127.0.0.3", "");
+	cr_expect(is_broken_off(unread[0]), "his own answer goes");
+	cr_expect(is_served(begun, " a\r\n\r\n"));
+	cr_expect(is_served(later, WHOLE));
+	close(unread[0]);
+	close(unread[1]);
+	close(begun);
+	close(greedy);
+	close(later);
+}
+
 Test(http_table, an_address_that_is_full_does_not_renew_its_own_answers)
 {
 	start_patient(10, 2);
