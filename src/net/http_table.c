@@ -150,17 +150,28 @@ static bool push_incomplete(struct http_table *t, const struct http_bucket *of)
 	return least;
 }
 
-/* Cuts an answer that is not taken, in no hurry. False when there is none. */
-static bool push_answer(struct http_table *t)
+/*
+ * How long an answer is left alone by a newcomer. Who has more than he gets as much less: otherwise those who end their
+ * own answers just before their time, and come back at once, would leave none for him.
+ */
+static int64_t grace_ms(const struct http_table *t, const struct http_slot *s, const struct http_slot *newcomer)
 {
-	struct http_slot *least  = NULL;
-	int64_t           before = clock_mono_ms() - t->cfg.push_ms;
+	int64_t his = (int64_t)s->share.narrow->count, own = (int64_t)newcomer->share.narrow->count;
+
+	return his > own ? t->cfg.push_ms * own / his : t->cfg.push_ms;
+}
+
+/* Cuts an answer that is not taken, in no hurry. False when there is none. */
+static bool push_answer(struct http_table *t, const struct http_slot *newcomer)
+{
+	struct http_slot *least = NULL;
+	int64_t           now   = clock_mono_ms();
 
 	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
 		struct http_slot *s = slot_of(in);
 		size_t            count, most;
 
-		if (s->phase != HTTP_ANSWERING || s->since_ms > before)
+		if (s->phase != HTTP_ANSWERING || now - s->since_ms < grace_ms(t, s, newcomer))
 			continue;
 		count = s->share.narrow->count;
 		most  = least ? least->share.narrow->count : 0;
@@ -189,7 +200,7 @@ static bool push_any(struct http_table *t, const struct http_slot *newcomer)
 		push(t, least);
 		return true;
 	}
-	return push_answer(t);
+	return push_answer(t, newcomer);
 }
 
 /* Makes the newcomer, which is in its buckets but not in the list yet, fit into every limit. */

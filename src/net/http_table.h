@@ -22,7 +22,8 @@
  * server with slow requests pushes out himself. A begun request does not go for an address that has more than its own.
  *
  * When every request is complete, an answer goes that has been on its way for push_ms: its client does not read, or
- * reads too slowly for a server that is full. Again it is one of the address that has most, and the oldest answer among
+ * reads too slowly for a server that is full. An address with n times as many as the newcomer's has an n-th of that
+ * time. Again it is one of the address that has most, and the oldest answer among
  * equals. When there is none of these either, the newcomer goes. An address that has as many as one may have pushes out
  * no answer of its own: its newcomer goes. Otherwise an answer nobody reads would be replaced the moment it may be pushed
  * out, and those who come back without end would leave none for anybody else.

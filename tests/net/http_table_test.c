@@ -647,7 +647,7 @@ Test(http_table, an_answer_on_its_way_goes_after_its_time_when_all_slots_are_tak
 	int works  = visit("127.0.0.3", "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
 
 	await_waiting(1);
-	http_fixture_advance(&f, PUSH_MS - 60000);
+	http_fixture_advance(&f, PUSH_MS / 3 - 60000); /* he has 3, the newcomer 1 */
 	int early = visit_full("127.0.0.4", "");
 	cr_expect(http_is_closed(early), "the newcomer goes");
 	cr_expect_eq(metric_get(M_HTTP_CONNECTIONS), 4);
