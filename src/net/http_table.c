@@ -175,7 +175,7 @@ static bool push_answer(struct http_table *t, const struct http_slot *newcomer)
 			continue;
 		count = s->share.narrow->count;
 		most  = least ? least->share.narrow->count : 0;
-		if (count > most || (count == most && s->since_ms < least->since_ms))
+		if (!least || count > most || (count == most && s->since_ms < least->since_ms))
 			least = s;
 	}
 	if (least)

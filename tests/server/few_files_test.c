@@ -80,7 +80,8 @@ Test(few_files, websockets_get_what_is_left_and_http_is_served_at_all_caps)
 		halves[i]  = http_fixture_dial_port(s->http_port, from);
 		http_say(halves[i], "GET /v1/lobbies HTTP/1.1\r\n");
 	}
-	server_await_metric(s, "coopd_http_connections", NULL, 64 + 1, DIAL_PATIENCE_MS); /* the one that asks is admin's */
+	server_await_metric(s, "coopd_http_connections", NULL, 64 + 1,
+	                    DIAL_PATIENCE_MS); /* the one that asks is admin's */
 	cr_expect_gt((int)server_metric(s, "coopd_ws_refused_total", "total"), 0, "there is a cap");
 	cr_expect_geq((int)server_metric(s, "coopd_ws_connections", NULL), 128 - 1, "64 games");
 	for (int i = 0; i < 5; i++)
