@@ -82,8 +82,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 int main(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	unsigned           flags =
-		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ERROR_LOG;
+	/* coopd's mode: without MHD_USE_ITC what has ended is cleared away at the next accept only. */
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
+	                 MHD_USE_ERROR_LOG;
 	sigset_t end;
 	int      got;
 
