@@ -26,6 +26,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_cloud.h"
+#include "server_files.h"
 #include "server_reload.h"
 #include "signal/signal_serve.h"
 #include "store/store.h"
@@ -72,6 +73,8 @@ struct server {
 	struct admin       *admin;
 	struct reload      *reload;
 	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
+	int64_t             http_leaving;
+	struct server_files asked; /* limits as they were set; they may be lower now */
 	int                 admin_fd;
 	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
@@ -260,7 +263,8 @@ static bool start_http(struct server *s)
 		                   .stray_part      = s->lobby,
 		                   .errors          = lobby_errors,
 		                   .connections_max = s->conf->limits.http_connections,
-		                   .per_address_max = s->conf->limits.http_per_address };
+		                   .per_address_max = s->conf->limits.http_per_address,
+		                   .leaving_max     = s->http_leaving };
 
 	struct http_listen on[2 * LISTENERS_MAX];
 	size_t             count = 0;
@@ -367,7 +371,8 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 		                      .http         = &s->http,
 		                      .lobby        = s->lobby,
 		                      .signal       = s->signal,
-		                      .signal_token = s->signal_token };
+		                      .signal_token = s->signal_token,
+		                      .asked        = s->asked };
 
 	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
@@ -409,6 +414,35 @@ static void greet(const struct server *s)
 	       "  - stop it:                Ctrl-C\n\n",
 	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
+}
+
+/* All that strangers can make grow has to fit into what the process may have open. */
+static bool share_files(struct server *s)
+{
+	struct server_files share;
+	long                files = listen_raise_files();
+	struct limits      *l     = &s->conf->limits;
+
+	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
+		return false;
+	if (share.ws_connections < l->ws_connections || share.cloud_vaults < l->cloud_vaults ||
+	    share.signal_peers < l->signal_peers)
+		log_warn("server", 0, "few-files",
+		         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld, "
+		         "signal_peers=%lld instead of %lld: with LimitNOFILE= (systemd) or ulimit -n at %lld there is "
+		         "room "
+		         "for all",
+		         files, (long long)share.ws_connections, (long long)l->ws_connections,
+		         (long long)share.cloud_vaults, (long long)l->cloud_vaults, (long long)share.signal_peers,
+		         (long long)l->signal_peers, (long long)share.wanted);
+	s->asked          = (struct server_files){ .ws_connections = l->ws_connections,
+		                                   .cloud_vaults   = l->cloud_vaults,
+		                                   .signal_peers   = l->signal_peers };
+	s->http_leaving   = share.http_leaving;
+	l->ws_connections = share.ws_connections;
+	l->cloud_vaults   = share.cloud_vaults;
+	l->signal_peers   = share.signal_peers;
+	return true;
 }
 
 /* In reverse; each part copes with not having been built. */
@@ -466,12 +500,11 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of a write, not the end */
-	listen_raise_files();
 	addr_log_whole(conf->log_addresses == CONF_SCALE_full);
 
 	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 
-	bool ok = build(&s);
+	bool ok = share_files(&s) && build(&s);
 
 	if (ok) {
 		ok = take_signals(&s, args) && start(&s);

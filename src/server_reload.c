@@ -44,6 +44,13 @@ static void forget(struct reload *r)
 	http_cert_free(TAKE(r->http_cert));
 }
 
+/* A limit that had to be lowered at the start, and is asked for as before, is nobody's change. */
+static void keep_lowered(int64_t *fresh, int64_t asked, int64_t running)
+{
+	if (*fresh == asked)
+		*fresh = running;
+}
+
 static void apply(struct reload *r)
 {
 	AUTO(auto_free) char *report = NULL;
@@ -52,6 +59,9 @@ static void apply(struct reload *r)
 
 	if (!out)
 		return;
+	keep_lowered(&r->fresh.limits.ws_connections, r->parts.asked.ws_connections, r->running->limits.ws_connections);
+	keep_lowered(&r->fresh.limits.signal_peers, r->parts.asked.signal_peers, r->running->limits.signal_peers);
+	keep_lowered(&r->fresh.limits.cloud_vaults, r->parts.asked.cloud_vaults, r->running->limits.cloud_vaults);
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (r->parts.tcp)

@@ -11,6 +11,7 @@
 #include "net/loop.h"
 #include "net/tcp.h"
 #include "net/ws.h"
+#include "server_files.h"
 #include "signal/signal_serve.h"
 
 struct reload;
@@ -23,6 +24,7 @@ struct reload_parts {
 	struct lobby_master       *lobby;        /* NULL: there is none */
 	struct signal_relay       *signal;       /* the same */
 	const char                *signal_token; /* of data/secrets */
+	struct server_files        asked;        /* limits as they were set, where there was no room for so much */
 };
 
 /* All must outlive it, but parts, which is copied. NULL when out of memory. */

@@ -56,6 +56,7 @@ enum err admin_start(struct admin **out, const struct conf *conf, int fd, const 
 		.more_count      = more_count,
 		.guard           = ask_for_token,
 		.connections_max = conf->limits.admin_connections,
+		.leaving_max     = conf->limits.admin_connections,
 	};
 	struct admin *a = calloc(1, sizeof(*a));
 	enum err      e;

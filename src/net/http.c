@@ -28,6 +28,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,12 +46,6 @@
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
 #define LINGER_WAIT_MS   2000
-
-/*
- * Threads the library may have beyond the slots: those of CUT connections that are on their way out. At this many it
- * closes newcomers unseen.
- */
-#define DYING_MAX 1024
 
 struct http_listener {
 	struct http_server *server;
@@ -120,12 +115,26 @@ static void count_failed_handshake(const struct http_request *rq)
 	log_debug("http", rq->slot.id, "shakes-no-hands", "server=%s client=%s", rq->server->cfg.name, client);
 }
 
+/*
+ * Newcomers are closed unseen while so many have a descriptor, those that are on their way out included: one number for
+ * all listeners, so that it is known how many descriptors HTTP can take. Each listener may be one late.
+ */
+static enum MHD_Result on_accept(void *arg, const struct sockaddr *peer, socklen_t len)
+{
+	const struct http_server *s = arg;
+
+	(void)peer;
+	(void)len;
+	return atomic_load(&s->open) < s->cfg.connections_max + s->cfg.leaving_max ? MHD_YES : MHD_NO;
+}
+
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
 	struct http_listener *l  = arg;
 	struct http_request  *rq = *context;
 
+	atomic_fetch_add(&l->server->open, what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		enter(l, mhd, context);
 	} else if (rq) {
@@ -290,9 +299,9 @@ static struct MHD_Daemon *start_daemon(struct http_listener *l)
 	struct http_server *s = l->server;
 	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
 	                 MHD_USE_ERROR_LOG | (l->is_tls ? MHD_USE_TLS : 0);
-	unsigned most = (unsigned)s->cfg.connections_max + DYING_MAX;
+	unsigned most = (unsigned)(s->cfg.connections_max + s->cfg.leaving_max);
 
-	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+	return MHD_start_daemon(flags, 0, on_accept, s, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
 	                        MHD_OPTION_LISTEN_SOCKET, l->fd, MHD_OPTION_CONNECTION_LIMIT, most,
 	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head + MEMORY_BYTES,
 	                        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
@@ -338,6 +347,7 @@ static enum err start_table(struct http_server *s)
 		.unlimited       = &s->trusted,
 		.request_ms      = s->conf->limits.http_request_ms,
 		.idle_ms         = s->conf->limits.http_idle_ms,
+		.push_ms         = s->conf->limits.http_answer_push_ms,
 		.rate            = s->conf->limits.http_transfer_rate,
 		.rate_ms         = s->conf->limits.http_transfer_rate_ms,
 	};
@@ -412,8 +422,10 @@ static struct http_server *new_server(const struct http_config *cfg, const struc
 	}
 	for (size_t i = 0; i < count; i++)
 		listeners[i] = (struct http_listener){ .server = s, .fd = on[i].fd, .is_tls = on[i].is_tls };
-	s->cfg            = *cfg;
-	s->conf           = conf;
+	s->cfg  = *cfg;
+	s->conf = conf;
+	if (s->cfg.leaving_max == 0)
+		s->cfg.leaving_max = HTTP_LEAVING_MAX;
 	s->listeners      = listeners;
 	s->listener_count = count;
 	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,

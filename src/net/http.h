@@ -209,7 +209,11 @@ struct http_config {
 	 */
 	http_handler guard;
 	int64_t      connections_max, per_address_max; /* per_address_max 0: none */
+	int64_t      leaving_max; /* connections that were ended and still have a descriptor; 0: HTTP_LEAVING_MAX */
 };
+
+/* So many that a storm of newcomers finds the fair rules at work; with fewer, some of it is refused before they are asked. */
+#define HTTP_LEAVING_MAX 1024
 
 /* A listening socket (TCP or unix). */
 struct http_listen {

@@ -234,6 +234,8 @@ enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 	enum err           found = http_route_find(rq);
 	enum err           e     = check_head(rq, &head, version, found);
 
+	if (named == ERR_OK && !http_table_name(&rq->server->table, &rq->slot, &rq->client))
+		named = ERR_LIMIT;
 	if (e == ERR_OK)
 		e = named;
 	if (e == ERR_OK)

@@ -34,6 +34,7 @@ struct http_server {
 	struct http_tls       tls;
 	struct http_listener *listeners;
 	size_t                listener_count;
+	_Atomic int64_t       open; /* connections that have a descriptor, CUT or not */
 };
 
 /* A body on its way. */

@@ -28,6 +28,9 @@
 struct tcp;
 struct tcp_conn;
 
+/* Closed by us and not gone yet: the part may have forgotten them, so its caps do not bound them. */
+#define TCP_LEAVING_MAX 64
+
 enum tcp_end {
 	TCP_END_PEER,      /* the peer closed, or the network broke */
 	TCP_END_OURS,      /* tcp_close, tcp_reset */
@@ -99,7 +102,7 @@ void tcp_flush(struct tcp_conn *c);
 
 /*
  * Sends what waits (fetch goes on, for at most limits.ws_close_ms), then FIN; what the peer still sends is read and dropped
- * for a moment (2 s, 256 KiB), so that our last bytes are not destroyed by a reset. bytes is not called any more. At most 256
+ * for a moment (2 s, 256 KiB), so that our last bytes are not destroyed by a reset. bytes is not called any more. At most 64
  * are on their way out in this manner; with one more, the first of them is reset.
  */
 void tcp_close(struct tcp_conn *c);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define LINGER_MS         2000
-#define LEAVING_MAX       256          /* the part may have forgotten them, and then its caps do not bound them */
 #define DROPPED_BYTES_MAX (256 * 1024) /* who sends that much after the close does not listen */
 
 void tcp_conn_end(struct tcp_conn *c, enum tcp_end why, bool reset)
@@ -51,7 +50,7 @@ static void enter_leaving(struct tcp_conn *c, enum tcp_end why, int64_t patience
 		t->leaving_count++;
 	}
 	timer_set(t->loop, &c->timer, now_ms + patience_ms);
-	if (t->leaving_count > LEAVING_MAX && !t->stopping)
+	if (t->leaving_count > TCP_LEAVING_MAX && !t->stopping)
 		tcp_conn_end(CONTAINER(t->leaving.next, struct tcp_conn, in_leaving), why, true);
 }
 

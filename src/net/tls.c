@@ -1,8 +1,16 @@
 #include "net/tls.h"
 
+#include "base/auto.h"
+#include "os/file.h"
+
+#include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define PEM_BYTES_MAX ((size_t)1024 * 1024)
 
 /*
  * A context that serves nobody: it holds chain and key, checked against each other, and counts who uses them.
@@ -19,25 +27,113 @@ void tls_cert_free(struct tls_cert *cert)
 	free(cert);
 }
 
-static enum err refuse(FILE *report, const char *setting, const char *path)
+static enum err refuse(FILE *report, const char *setting, const char *path, const char *why)
+{
+	fprintf(report, "%s: %s cannot be used: %s\n", setting, path, why);
+	return ERR_MALFORMED;
+}
+
+/* What the library does not like about it; the first thing it says says most. */
+static enum err refuse_content(FILE *report, const char *setting, const char *path)
 {
 	char text[160];
 
-	ERR_error_string_n(ERR_peek_error(), text, sizeof(text)); /* the first says most: "No such file" */
-	fprintf(report, "%s: %s cannot be used: %s\n", setting, path, text);
-	return ERR_MALFORMED;
+	ERR_error_string_n(ERR_peek_error(), text, sizeof(text));
+	return refuse(report, setting, path, text);
+}
+
+/* A PEM file in memory. The library would open a pipe and wait for its writer, for ever perhaps. */
+struct pem {
+	char  *text;
+	size_t len;
+	BIO   *bio; /* over text */
+};
+
+static void pem_fini(struct pem *p)
+{
+	BIO_free(p->bio);
+	if (p->text)
+		OPENSSL_cleanse(p->text, p->len); /* it may be the key */
+	free(p->text);
+}
+
+static enum err read_pem(struct pem *p, const char *setting, const char *path, FILE *report)
+{
+	enum err e;
+
+	errno = 0;
+	e     = file_read(&p->text, &p->len, path, PEM_BYTES_MAX);
+	if (e == ERR_NOMEM)
+		return e;
+	if (e == ERR_TOO_BIG)
+		return refuse(report, setting, path, "it is much larger than a PEM file");
+	if (e != ERR_OK)
+		return refuse(report, setting, path, errno ? strerror(errno) : "it cannot be read");
+	p->bio = BIO_new_mem_buf(p->text, (int)p->len);
+	return p->bio ? ERR_OK : ERR_NOMEM;
+}
+
+/* The certificate, then those of the authorities above it, up to the end of the file. */
+static bool use_chain(SSL_CTX *holder, BIO *bio)
+{
+	X509 *cert = PEM_read_bio_X509_AUX(bio, NULL, NULL, NULL);
+	bool  ok   = cert && SSL_CTX_use_certificate(holder, cert) == 1;
+
+	X509_free(cert);
+	while (ok && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL))) {
+		ok = SSL_CTX_add0_chain_cert(holder, cert) == 1;
+		if (!ok)
+			X509_free(cert);
+	}
+	if (!ok || ERR_GET_LIB(ERR_peek_last_error()) != ERR_LIB_PEM ||
+	    ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+		return false;
+	ERR_clear_error(); /* that was the end */
+	return true;
+}
+
+static enum err load_chain(SSL_CTX *holder, const char *path, FILE *report)
+{
+	AUTO(pem_fini) struct pem p = { 0 };
+	enum err                  e = read_pem(&p, "tls.cert", path, report);
+
+	if (e != ERR_OK)
+		return e;
+	return use_chain(holder, p.bio) ? ERR_OK : refuse_content(report, "tls.cert", path);
+}
+
+/* Nobody is there to be asked for the password of a key, which would be asked for on the terminal. */
+static int know_no_password(char *out, int cap, int rwflag, void *arg)
+{
+	(void)out;
+	(void)cap;
+	(void)rwflag;
+	(void)arg;
+	return -1;
+}
+
+static enum err load_key(SSL_CTX *holder, const char *path, FILE *report)
+{
+	AUTO(pem_fini) struct pem p   = { 0 };
+	enum err                  e   = read_pem(&p, "tls.key", path, report);
+	EVP_PKEY                 *key = NULL;
+	bool                      ok;
+
+	if (e != ERR_OK)
+		return e;
+	key = PEM_read_bio_PrivateKey(p.bio, NULL, know_no_password, NULL);
+	ok  = key && SSL_CTX_use_PrivateKey(holder, key) == 1 && SSL_CTX_check_private_key(holder) == 1;
+	EVP_PKEY_free(key);
+	return ok ? ERR_OK : refuse_content(report, "tls.key", path);
 }
 
 static enum err load(SSL_CTX *holder, const struct conf *conf, FILE *report)
 {
+	enum err e;
+
 	ERR_clear_error();
-	if (SSL_CTX_use_certificate_chain_file(holder, conf->tls_cert) != 1)
-		return refuse(report, "tls.cert", conf->tls_cert);
-	if (SSL_CTX_use_PrivateKey_file(holder, conf->tls_key, SSL_FILETYPE_PEM) != 1)
-		return refuse(report, "tls.key", conf->tls_key);
-	if (SSL_CTX_check_private_key(holder) != 1)
-		return refuse(report, "tls.key", conf->tls_key);
-	return ERR_OK;
+	e = load_chain(holder, conf->tls_cert, report);
+	return e == ERR_OK ? load_key(holder, conf->tls_key, report) : e;
 }
 
 enum err tls_cert_load(struct tls_cert **out, const struct conf *conf, FILE *report)

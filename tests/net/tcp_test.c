@@ -374,7 +374,7 @@ Test(tcp, who_is_refused_gets_no_byte)
 
 Test(tcp, the_ones_on_their_way_out_are_bounded)
 {
-	enum { MANY = 300, LEAVING = 256 };
+	enum { MANY = 300, LEAVING = TCP_LEAVING_MAX };
 	int fds[MANY];
 
 	tcp_fixture_start(&f);

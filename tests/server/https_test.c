@@ -2,6 +2,7 @@
  * The HTTP front over TLS in the whole server: when it is there, what stops the start, and certificates that SIGHUP
  * brings while connections go on.
  */
+#include "base/auto.h"
 #include "support/await.h"
 #include "support/http_client.h"
 #include "support/https_client.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char cert[SERVER_PATH_BYTES + 16], key[SERVER_PATH_BYTES + 16];
@@ -137,6 +139,48 @@ Test(https, tls_that_is_required_and_not_there_stops_the_start)
 	cr_expect_eq(https_get(&c, "/healthz"), 200);
 	tls_client_close(&c);
 	server_finish(s);
+}
+
+/* In place of the file: a pipe that nobody writes into, or a device that never ends. */
+static void become_endless(const char *path, bool pipe)
+{
+	unlink(path);
+	if (pipe)
+		cr_assert_eq(mkfifo(path, 0600), 0);
+	else
+		cr_assert_eq(symlink("/dev/zero", path), 0);
+}
+
+Test(https, a_certificate_that_is_no_file_holds_up_neither_a_reload_nor_the_end)
+{
+	static const struct {
+		const char *what;
+		char       *path;
+		bool        is_pipe;
+		const char *said;
+	} rows[] = {
+		{ "a pipe as certificate", cert, true, "tls.cert: " },
+		{ "a device as certificate", cert, false, "it is much larger than a PEM file" },
+		{ "a pipe as key", key, true, "tls.key: " },
+		{ "a device as key", key, false, "it is much larger than a PEM file" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		struct server *s = prepare("first");
+
+		server_launch(s);
+		server_await_ready(s);
+		become_endless(rows[i].path, rows[i].is_pipe);
+		server_signal(s, SIGHUP);
+		await_log(s, "nothing changed");
+		await_log(s, rows[i].said);
+		struct tls_client c = https_open(s->https_port, "127.0.0.2");
+		cr_expect_eq(https_get(&c, "/healthz"), 200, "%s", rows[i].what);
+		tls_client_close(&c);
+		server_stop(s); /* in time */
+		expect_no_start(s, rows[i].said);
+		server_finish(s);
+	}
 }
 
 /* The exit status of coopd --check-config with this certificate and key; what it says is in said. */

@@ -107,18 +107,32 @@ int http_fixture_dial(const struct http_fixture *f, const char *from)
 	return http_fixture_dial_port(f->port, from);
 }
 
-int http_fixture_dial_port(int port, const char *from)
+int http_fixture_socket(const char *from)
 {
-	struct sockaddr_in me = { .sin_family = AF_INET }, to = { .sin_family = AF_INET };
+	struct sockaddr_in me = { .sin_family = AF_INET };
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	to.sin_port        = htons((uint16_t)port);
-	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(inet_pton(AF_INET, from, &me.sin_addr), 1);
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&me, sizeof(me)), 0);
+	return fd;
+}
+
+void http_fixture_connect(int fd, int port)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	to.sin_port        = htons((uint16_t)port);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+int http_fixture_dial_port(int port, const char *from)
+{
+	int fd = http_fixture_socket(from);
+
+	http_fixture_connect(fd, port);
 	return fd;
 }
 

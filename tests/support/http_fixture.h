@@ -51,6 +51,10 @@ void http_fixture_advance(struct http_fixture *f, int64_t ms);
 int http_fixture_dial(const struct http_fixture *f, const char *from);
 int http_fixture_dial_port(int port, const char *from);
 
+/* The same in two steps, for a socket that needs options before it is connected. */
+int  http_fixture_socket(const char *from);
+void http_fixture_connect(int fd, int port);
+
 /* Waits until so many connections are counted; the test ends when it takes too long. */
 void http_fixture_await_connections(int64_t count);
 
