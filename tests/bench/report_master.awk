@@ -22,26 +22,6 @@
 	broken[line["server"]] += line["broken"]
 }
 
-# Of list[1..n], which it sorts.
-function median_of_list(n,	i, j, x) {
-	for (i = 2; i <= n; i++) {
-		x = list[i]
-		for (j = i - 1; j > 0 && list[j] > x; j--)
-			list[j + 1] = list[j]
-		list[j + 1] = x
-	}
-	return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
-
-# Over the rounds; "" when there are none.
-function median(cell, server, key,	round, n) {
-	n = 0
-	for (round = 1; round <= rounds; round++)
-		if ((cell, server, round, key) in value)
-			list[++n] = value[cell, server, round, key] + 0
-	return n ? median_of_list(n) : ""
-}
-
 # Median over the rounds of coopd's requests per second divided by the reference's in the same round.
 function ratio(cell,	round, n) {
 	n = 0
