@@ -106,7 +106,7 @@ static void log_untold(int64_t count)
 
 void lobby_tell_refused(struct lobby_master *m, int64_t now_ms)
 {
-	log_untold(lobby_lines_rest(&m->refused, now_ms));
+	log_untold(log_lines_rest(&m->refused, now_ms));
 }
 
 /* Addresses are cheap: a flood from ever new ones, of which each stays below its limits, does not fill the log. */
@@ -114,7 +114,7 @@ static void log_refused(const struct newborn *n, const char *why)
 {
 	char    name[LOBBY_LOG_TEXT_BYTES], reason[LOBBY_LOG_TEXT_BYTES], client[ADDR_TEXT_BYTES];
 	int64_t untold;
-	bool    is_told = lobby_lines_take(&untold, &n->q->m->refused, n->q->now_ms);
+	bool    is_told = log_lines_take(&untold, &n->q->m->refused, n->q->now_ms);
 
 	log_untold(untold);
 	if (!is_told)

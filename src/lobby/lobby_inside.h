@@ -24,6 +24,7 @@
 #include "lobby/lobby_state.h"
 #include "lobby/lobby_turn.h"
 #include "lobby/lobby_wire.h"
+#include "os/log_lines.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -74,27 +75,6 @@ struct lobby_thanks {
 void lobby_thanks_init(struct lobby_thanks *t, const char *path, int64_t every_ms);
 void lobby_thanks_fini(struct lobby_thanks *t);
 
-/* --- lobby_say.c: how often the log says the same --- */
-
-#define LOBBY_LINES    20 /* of one kind in so long; beyond it they are counted */
-#define LOBBY_LINES_MS 1000
-
-struct lobby_lines {
-	pthread_mutex_t lock;
-	int64_t         since_ms; /* when this second began */
-	int             told;
-	int64_t         untold;
-};
-
-void lobby_lines_init(struct lobby_lines *l);
-void lobby_lines_fini(struct lobby_lines *l);
-
-/* Whether one more line may be written. *before: so many were not in an earlier second, and nobody has said so yet. */
-bool lobby_lines_take(int64_t *before, struct lobby_lines *l, int64_t now_ms);
-
-/* The same when there is no line: those of an earlier second, which are told of by that. */
-int64_t lobby_lines_rest(struct lobby_lines *l, int64_t now_ms);
-
 /* --- The master --- */
 
 struct lobby_master {
@@ -124,8 +104,8 @@ struct lobby_master {
 	bool             is_sweeping;
 
 	/* How often the log says that an address is over its limit, and that an announce is refused. */
-	_Atomic int64_t    rate_told_ms, rate_untold;
-	struct lobby_lines refused;
+	_Atomic int64_t  rate_told_ms, rate_untold;
+	struct log_lines refused;
 };
 
 /* Around everything that is done with state and guard. */

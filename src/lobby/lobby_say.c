@@ -138,50 +138,7 @@ void lobby_put_ways(struct json *j, const struct lobby_ask *q, const struct lobb
 	json_put_json(j, "turn", turn ? turn : json_object_new());
 }
 
-/* --- Lines of log --- */
-
-void lobby_lines_init(struct lobby_lines *l)
-{
-	*l = (struct lobby_lines){ 0 };
-	pthread_mutex_init(&l->lock, NULL);
-}
-
-void lobby_lines_fini(struct lobby_lines *l)
-{
-	pthread_mutex_destroy(&l->lock);
-}
-
-/* With its lock held. Those of the second that has ended, if it has: another one begins then. */
-static int64_t end_second(struct lobby_lines *l, int64_t now_ms)
-{
-	int64_t untold = l->untold;
-
-	if (now_ms < l->since_ms + LOBBY_LINES_MS)
-		return 0;
-	l->since_ms = now_ms;
-	l->told     = 0;
-	l->untold   = 0;
-	return untold;
-}
-
-bool lobby_lines_take(int64_t *before, struct lobby_lines *l, int64_t now_ms)
-{
-	pthread_mutex_lock(&l->lock);
-	*before      = end_second(l, now_ms);
-	bool is_told = l->told < LOBBY_LINES;
-	l->told += is_told;
-	l->untold += !is_told;
-	pthread_mutex_unlock(&l->lock);
-	return is_told;
-}
-
-int64_t lobby_lines_rest(struct lobby_lines *l, int64_t now_ms)
-{
-	pthread_mutex_lock(&l->lock);
-	int64_t before = end_second(l, now_ms);
-	pthread_mutex_unlock(&l->lock);
-	return before;
-}
+/* --- Words of log --- */
 
 void lobby_log_id(char out[LOBBY_ID_TEXT_BYTES], const uint8_t id[LOBBY_ID_BYTES])
 {

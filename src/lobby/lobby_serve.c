@@ -277,7 +277,7 @@ static enum err build(struct lobby_master *m)
 	timer_init(&m->sweep, on_sweep);
 	m->sweep_work   = (struct loop_work){ .run = run_sweep, .done = on_swept };
 	m->rate_told_ms = clock_mono_ms() - RATE_LOG_MS;
-	lobby_lines_init(&m->refused);
+	log_lines_init(&m->refused);
 	lobby_thanks_init(&m->thanks, m->conf->thanks_file, limits->lobby_thanks_ms);
 	if (lobby_state_init(&m->state, limits, random_u64()) != ERR_OK)
 		return ERR_NOMEM;
@@ -352,7 +352,7 @@ void lobby_master_free(struct lobby_master *m)
 	lobby_settings_drop(m->settings);
 	lobby_state_fini(&m->state);
 	lobby_thanks_fini(&m->thanks);
-	lobby_lines_fini(&m->refused);
+	log_lines_fini(&m->refused);
 	pthread_mutex_destroy(&m->settings_lock);
 	pthread_mutex_destroy(&m->lock);
 	free(m);

@@ -24,28 +24,52 @@ void signal_accounts_fini(struct signal_accounts *a)
 	pool_fini(&a->pool);
 }
 
-uint32_t signal_account_lines(struct signal_account *account, int64_t now_ms)
+/* What is in it, those forgotten that are too old by now. */
+static uint32_t span_sum(struct signal_span *span, int64_t now_ms)
 {
-	int64_t second = now_ms / SLOT_MS, passed = second - account->second;
+	int64_t second = now_ms / SLOT_MS, passed = second - span->second;
 
 	if (passed <= 0)
-		return account->sum;
+		return span->sum;
 	if (passed > SIGNAL_SPAN_SLOTS)
 		passed = SIGNAL_SPAN_SLOTS;
 	for (int64_t i = 0; i < passed; i++) {
-		uint32_t *slot = &account->slots[(second - i) % SIGNAL_SPAN_SLOTS];
+		uint32_t *slot = &span->slots[(second - i) % SIGNAL_SPAN_SLOTS];
 
-		account->sum -= *slot;
+		span->sum -= *slot;
 		*slot = 0;
 	}
-	account->second = second;
-	return account->sum;
+	span->second = second;
+	return span->sum;
+}
+
+static void span_count(struct signal_span *span)
+{
+	span->slots[span->second % SIGNAL_SPAN_SLOTS]++;
+	span->sum++;
+}
+
+uint32_t signal_account_lines(struct signal_account *account, int64_t now_ms)
+{
+	return span_sum(&account->lines, now_ms);
 }
 
 void signal_account_count(struct signal_account *account)
 {
-	account->slots[account->second % SIGNAL_SPAN_SLOTS]++;
-	account->sum++;
+	span_count(&account->lines);
+}
+
+uint32_t signal_account_junk(struct signal_account *account, int64_t now_ms)
+{
+	span_sum(&account->junk, now_ms);
+	span_count(&account->junk);
+	return account->junk.sum;
+}
+
+/* Whether it would get a fresh budget by being forgotten. */
+static bool is_in_use(struct signal_account *account, int64_t now_ms)
+{
+	return span_sum(&account->lines, now_ms) > 0 || span_sum(&account->junk, now_ms) > 0;
 }
 
 static void forget(struct signal_accounts *a, struct signal_account *account)
@@ -60,7 +84,7 @@ static void forget_idle(struct signal_accounts *a, int64_t now_ms)
 	while (!list_is_empty(&a->idle)) {
 		struct signal_account *first = CONTAINER(a->idle.next, struct signal_account, idle);
 
-		if (a->idle_count <= a->idle_max && signal_account_lines(first, now_ms) > 0)
+		if (a->idle_count <= a->idle_max && is_in_use(first, now_ms))
 			return;
 		list_remove(&first->idle);
 		a->idle_count--;
@@ -106,7 +130,7 @@ void signal_account_let(struct signal_accounts *a, struct signal_account *accoun
 	assert(account->holds > 0);
 	if (--account->holds > 0)
 		return;
-	if (signal_account_lines(account, now_ms) == 0) {
+	if (!is_in_use(account, now_ms)) {
 		forget(a, account);
 		return;
 	}

@@ -19,6 +19,7 @@ static const struct reason {
 } reasons[SIGNAL_WHY_COUNT] = {
 	[SIGNAL_WHY_PRE_TOTAL]    = { M_SIGNAL_CLOSED_PRE_TOTAL,    "unproved_total",   NULL },
 	[SIGNAL_WHY_PRE_ADDRESS]  = { M_SIGNAL_CLOSED_PRE_ADDRESS,  "unproved_address", NULL },
+	[SIGNAL_WHY_RATE]         = { M_SIGNAL_CLOSED_RATE,         "rate",             NULL },
 	[SIGNAL_WHY_SHAPE]        = { M_SIGNAL_CLOSED_SHAPE,        "greeting",         "it is not a token, a blank and an identity" },
 	[SIGNAL_WHY_TOKEN]        = { M_SIGNAL_CLOSED_TOKEN,        "token",            "it is not this server's" },
 	[SIGNAL_WHY_LENGTH]       = { M_SIGNAL_CLOSED_IDENTITY,     "identity",         "it is too long" },
@@ -29,6 +30,7 @@ static const struct reason {
 	[SIGNAL_WHY_LATE]         = { M_SIGNAL_CLOSED_LATE,         "late",             NULL },
 	[SIGNAL_WHY_LONG]         = { M_SIGNAL_CLOSED_LONG,         "line",             "it is too long" },
 	[SIGNAL_WHY_BREAK]        = { M_SIGNAL_CLOSED_LONG,         "line",             "there is a line break in a message" },
+	[SIGNAL_WHY_JUNK]         = { M_SIGNAL_CLOSED_JUNK,         "junk",             "too many lines that name nobody" },
 	[SIGNAL_WHY_FULL_TOTAL]   = { M_SIGNAL_CLOSED_FULL_TOTAL,   "peers_total",      NULL },
 	[SIGNAL_WHY_FULL_ADDRESS] = { M_SIGNAL_CLOSED_FULL_ADDRESS, "peers_address",    NULL },
 	[SIGNAL_WHY_REPLACED]     = { M_SIGNAL_CLOSED_REPLACED,     "replaced",         NULL },
@@ -49,7 +51,8 @@ static const struct reason ends[] = {
 /* clang-format on */
 
 static const enum signal_why kinds[SIGNAL_LOG_KINDS] = { SIGNAL_WHY_PRE_TOTAL, SIGNAL_WHY_PRE_ADDRESS,
-	                                                 SIGNAL_WHY_FULL_TOTAL, SIGNAL_WHY_FULL_ADDRESS };
+	                                                 SIGNAL_WHY_FULL_TOTAL, SIGNAL_WHY_FULL_ADDRESS,
+	                                                 SIGNAL_WHY_RATE };
 
 /* No room: a flood of refusals must not become one of lines. */
 
@@ -68,8 +71,40 @@ static void on_second_over(struct timer *timer, int64_t now_ms)
 		say_full(f, now_ms);
 }
 
+/* Strangers: whatever they do, it is so many lines a second. */
+
+static void say_rest(int64_t count)
+{
+	if (count > 0)
+		log_info("signal", 0, "untold", "lines=%" PRId64 " (about connections that have proved no key)", count);
+}
+
+static void on_rest(struct timer *timer, int64_t now_ms)
+{
+	say_rest(log_lines_rest(&CONTAINER(timer, struct signal_log, rest)->unproved, now_ms));
+}
+
+/* Whether a line about this one may be written. */
+static bool is_told(struct signal_log *log, const struct signal_about *who)
+{
+	int64_t now_ms = loop_now_ms(log->loop), before;
+
+	if (who->key)
+		return true;
+
+	bool is_one_of_few = log_lines_take(&before, &log->unproved, now_ms);
+
+	say_rest(before);
+	if (!is_one_of_few)
+		timer_set(log->loop, &log->rest, now_ms + LOG_LINES_MS);
+	return is_one_of_few;
+}
+
 void signal_log_init(struct signal_log *log, struct loop *loop)
 {
+	log->loop = loop;
+	log_lines_init(&log->unproved);
+	timer_init(&log->rest, on_rest);
 	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		log->full[i] = (struct signal_fullness){ .loop = loop, .why = kinds[i] };
 		timer_init(&log->full[i].timer, on_second_over);
@@ -80,6 +115,8 @@ void signal_log_fini(struct signal_log *log)
 {
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		timer_clear(&log->full[i].timer);
+	timer_clear(&log->rest);
+	log_lines_fini(&log->unproved);
 }
 
 static struct signal_fullness *fullness_of(struct signal_log *log, enum signal_why why)
@@ -104,11 +141,12 @@ static const char *about(char out[ABOUT_BYTES], const struct signal_about *who)
 	return out;
 }
 
-void signal_log_admitted(const struct signal_about *who)
+void signal_log_admitted(struct signal_log *log, const struct signal_about *who)
 {
 	char text[ABOUT_BYTES];
 
-	log_info("signal", who->id, "admitted", "%s", about(text, who));
+	if (is_told(log, who))
+		log_info("signal", who->id, "admitted", "%s", about(text, who));
 }
 
 void signal_log_registered(const struct signal_about *who)
@@ -127,10 +165,12 @@ void signal_log_replaced(const struct signal_about *who, uint64_t by)
 	log_info("signal", who->id, "replaced", "by=%" PRIu64 " %s", by, about(text, who));
 }
 
-static void say_end(const struct signal_about *who, const struct reason *r, const char *offered)
+static void say_end(struct signal_log *log, const struct signal_about *who, const struct reason *r, const char *offered)
 {
 	char text[ABOUT_BYTES];
 
+	if (!is_told(log, who))
+		return;
 	log_info("signal", who->id, who->key ? "disconnected" : "refused", "reason=%s%s%s%s%s%s %s", r->word,
 	         r->detail ? " (" : "", r->detail ? r->detail : "", r->detail ? ")" : "", offered ? " offered=" : "",
 	         offered ? offered : "", about(text, who));
@@ -151,13 +191,13 @@ void signal_log_closed(struct signal_log *log, const struct signal_about *who, e
 	}
 	if (offered)
 		text_escape(shown, sizeof(shown), offered, len);
-	say_end(who, &reasons[why], offered ? shown : NULL);
+	say_end(log, who, &reasons[why], offered ? shown : NULL);
 }
 
-void signal_log_gone(const struct signal_about *who, enum signal_end end)
+void signal_log_gone(struct signal_log *log, const struct signal_about *who, enum signal_end end)
 {
 	metric_inc(ends[end].metric);
-	say_end(who, &ends[end], NULL);
+	say_end(log, who, &ends[end], NULL);
 }
 
 void signal_log_dropped(enum signal_why why)

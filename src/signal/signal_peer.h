@@ -9,6 +9,7 @@
 #include "net/addr.h"
 #include "signal/signal_line.h"
 #include "signal/signal_log.h"
+#include "signal/signal_rate.h"
 #include "signal/signal_serve.h"
 #include "signal/signal_state.h"
 
@@ -64,6 +65,7 @@ struct signal_relay {
 	const struct conf  *conf;
 	struct signal_state state;
 	struct signal_log   log;
+	struct signal_rate *rate;      /* of TCP and TLS; net/ws has its own */
 	struct signal_token tokens[2]; /* the shared one, and the one before */
 	struct pool         pool;
 	struct list         peers;

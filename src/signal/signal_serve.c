@@ -223,7 +223,7 @@ struct signal_peer *signal_peer_enter(struct signal_relay *r, const struct signa
 		pool_give(&r->pool, p);
 		return NULL;
 	}
-	signal_log_admitted(&who);
+	signal_log_admitted(&r->log, &who);
 	list_append(&r->peers, &p->in_peers);
 	if (!r->deadline.at_ms)
 		timer_set(r->loop, &r->deadline, p->state.deadline_ms);
@@ -265,7 +265,7 @@ void signal_peer_on_closed(struct signal_peer *p, enum signal_end end, int64_t n
 	struct signal_about who = about(p, p->state.identity != NULL);
 
 	if (!p->is_counted)
-		signal_log_gone(&who, end);
+		signal_log_gone(&p->relay->log, &who, end);
 	free_peer(p, now_ms);
 }
 
@@ -273,7 +273,7 @@ void signal_peer_stall(struct signal_peer *p)
 {
 	struct signal_about who = about(p, true);
 
-	signal_log_gone(&who, SIGNAL_END_STALLED);
+	signal_log_gone(&p->relay->log, &who, SIGNAL_END_STALLED);
 	p->is_counted = true;
 	p->lane->reset(p);
 }
@@ -286,6 +286,11 @@ enum err signal_new(struct signal_relay **out, struct loop *loop, const struct c
 
 	if (!r)
 		return ERR_NOMEM;
+	r->rate = signal_rate_new(&conf->limits, random_u64());
+	if (!r->rate) {
+		free(r);
+		return ERR_NOMEM;
+	}
 	r->loop = loop;
 	r->conf = conf;
 	signal_state_init(&r->state, &conf->limits, random_u64(), check_token, r);
@@ -319,6 +324,7 @@ void signal_free(struct signal_relay *r)
 	while (!list_is_empty(&r->peers))
 		free_peer(CONTAINER(r->peers.next, struct signal_peer, in_peers), 0);
 	timer_clear(&r->deadline);
+	signal_rate_free(r->rate);
 	signal_log_fini(&r->log);
 	signal_state_fini(&r->state);
 	pool_fini(&r->pool);

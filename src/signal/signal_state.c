@@ -182,6 +182,8 @@ static struct signal_step on_greeting(struct signal_state *s, struct signal_conn
 		struct signal_step step =
 			step_close(s, c, read == SIGNAL_BAD_LENGTH ? SIGNAL_WHY_LENGTH : SIGNAL_WHY_IDENTITY);
 
+		if (s->check(s->check_arg, hello.identity, hello.identity_len)) /* a secret, in the wrong place */
+			return step;
 		step.offered     = hello.identity;
 		step.offered_len = hello.identity_len;
 		return step;
@@ -285,6 +287,14 @@ static struct signal_step step_drop(enum signal_why why)
 	return (struct signal_step){ .what = SIGNAL_DROP, .why = why };
 }
 
+/* One more line that can be for nobody. Cheap as it is to send, it is counted by itself, whatever was charged for it. */
+static struct signal_step on_junk(struct signal_state *s, struct signal_conn *c, enum signal_why why, int64_t now_ms)
+{
+	if (signal_account_junk(c->identity, now_ms) > s->limits->signal_junk)
+		return step_close(s, c, SIGNAL_WHY_JUNK);
+	return step_drop(why);
+}
+
 static struct signal_step on_relay(struct signal_state *s, struct signal_conn *c, const uint8_t *line, size_t len,
                                    int64_t now_ms)
 {
@@ -292,15 +302,17 @@ static struct signal_step on_relay(struct signal_state *s, struct signal_conn *c
 	enum signal_relayed      read = signal_read_relay(&relay, line, len);
 
 	if (read == SIGNAL_NO_BLANK)
-		return step_drop(SIGNAL_DROP_SHAPE);
+		return on_junk(s, c, SIGNAL_DROP_SHAPE, now_ms);
+	if (read == SIGNAL_NO_IDENTITY)
+		return on_junk(s, c, charge(s, c, now_ms) ? SIGNAL_DROP_NOBODY : SIGNAL_DROP_BUDGET, now_ms);
 
-	bool is_test = read == SIGNAL_RELAYED && signal_is_test(relay.payload, relay.payload_len) &&
+	bool is_test = signal_is_test(relay.payload, relay.payload_len) &&
 	               memcmp(relay.key, c->self.key, sizeof(relay.key)) == 0;
 
 	if (!is_test && !charge(s, c, now_ms))
 		return step_drop(SIGNAL_DROP_BUDGET);
 
-	struct signal_conn *dest = read == SIGNAL_RELAYED ? map_get(&s->by_key, relay.key) : NULL;
+	struct signal_conn *dest = map_get(&s->by_key, relay.key);
 
 	if (!dest)
 		return step_drop(SIGNAL_DROP_NOBODY);

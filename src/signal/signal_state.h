@@ -7,7 +7,8 @@
  *
  * Before READY a connection holds one of few slots, in all and per address, and so it does after; an IPv6 /48 may have 8 times
  * what an address may. A READY one has a queue (signal_queue_state.h), and may send so many lines in 10 s
- * (signal_account_state.h); its self tests are not counted.
+ * (signal_account_state.h); its self tests are not counted. One that goes on sending lines that can be for nobody is closed: they
+ * would cost it nothing, and the server as much as others.
  */
 #ifndef SIGNAL_SIGNAL_STATE_H
 #define SIGNAL_SIGNAL_STATE_H
@@ -38,6 +39,7 @@ enum signal_why {
 	SIGNAL_FINE,
 	SIGNAL_WHY_PRE_TOTAL, /* over the slots of those that have not proved their key */
 	SIGNAL_WHY_PRE_ADDRESS,
+	SIGNAL_WHY_RATE,  /* too many connections in too short a time */
 	SIGNAL_WHY_SHAPE, /* the greeting */
 	SIGNAL_WHY_TOKEN,
 	SIGNAL_WHY_LENGTH, /* of the identity */
@@ -48,6 +50,7 @@ enum signal_why {
 	SIGNAL_WHY_LATE,        /* the deadline */
 	SIGNAL_WHY_LONG,        /* a line */
 	SIGNAL_WHY_BREAK,       /* a message with a line break in it */
+	SIGNAL_WHY_JUNK,        /* too many lines that name nobody */
 	SIGNAL_WHY_FULL_TOTAL,  /* registered ones */
 	SIGNAL_WHY_FULL_ADDRESS,
 	SIGNAL_WHY_REPLACED, /* a newer connection has the name */
@@ -106,9 +109,10 @@ struct signal_step {
 	bool                is_test; /* SEND: of a self test */
 	struct signal_conn *dest;
 	struct signal_conn *evicted; /* of REGISTERED and CLOSE, when not NULL: it has left already; reset it */
-	const uint8_t      *offered; /* CLOSE for LENGTH or IDENTITY: what was offered as identity, in the line */
-	size_t              offered_len;
-	uint8_t             sig[SIGNAL_SIG_BYTES];
+	/* CLOSE for LENGTH or IDENTITY: what was offered as identity, in the line; NULL when that is a token. */
+	const uint8_t *offered;
+	size_t         offered_len;
+	uint8_t        sig[SIGNAL_SIG_BYTES];
 };
 
 /*

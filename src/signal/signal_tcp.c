@@ -47,8 +47,22 @@ static void reset_tcp(struct signal_peer *p)
 
 static const struct signal_lane plain = LANE("plain"), tls = LANE("tls");
 
+static bool is_too_often(struct signal_relay *r, const struct tcp_conn *c, int64_t now_ms)
+{
+	const struct signal_lane *lane = tcp_conn_is_tls(c) ? &tls : &plain;
+	struct signal_about       who  = { .id = tcp_conn_id(c), .listener = lane->name, .addr = tcp_conn_peer(c) };
+
+	if (signal_rate_take(r->rate, tcp_conn_is_exempt(c) ? NULL : who.addr, tcp_conn_is_tls(c), now_ms))
+		return false;
+	signal_log_closed(&r->log, &who, SIGNAL_WHY_RATE, NULL, 0);
+	return true;
+}
+
 static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 {
+	if (is_too_often(part, c, now_ms))
+		return NULL;
+
 	struct signal_peer *p = signal_peer_enter(part, tcp_conn_is_tls(c) ? &tls : &plain, tcp_conn_id(c),
 	                                          tcp_conn_peer(c), tcp_conn_is_exempt(c), now_ms);
 

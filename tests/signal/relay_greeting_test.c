@@ -67,6 +67,7 @@ Test(relay_greeting, whatever_is_no_greeting_is_closed_without_a_word)
 			signal_expect_end_case(c, bad_greetings[i].line);
 			signal_client_free(c);
 			await_log(s, bad_greetings[i].log);
+			server_advance(s, 1100); /* of strangers the log says so much a second */
 		}
 	}
 	cr_expect_not(server_log_contains(s, TOKEN "x"));

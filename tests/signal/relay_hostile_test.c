@@ -117,22 +117,111 @@ Test(relay_hostile, peers_that_vanish_in_the_middle_of_their_mail)
 	signal_client_free(sender);
 }
 
-/* A hundred thousand lines of one byte, and as many self tests: cheap for the server, and nothing for the others. */
+/* Lines of one byte, as many as a turn takes, on many connections: a few are looked at, and then those who send them are gone. */
 Test(relay_hostile, very_many_tiny_lines)
 {
-	struct signal_client *c     = signal_registered(s, SIGNAL_PLAIN, &alice),
-			     *other = signal_registered(s, SIGNAL_TLS, &bob);
-	static char bytes[60000];
+	static const char *const kinds[] = { "\n", "x\n", " \n", "x \n", "\r\n" };
+	static char              bytes[60000];
+	struct signal_client    *carol = signal_registered(s, SIGNAL_PLAIN, &alice);
+	struct signal_client    *other = signal_registered(s, SIGNAL_TLS, &bob);
 
-	memset(bytes, '\n', sizeof(bytes));
-	for (int i = 0; i < 10; i++) {
-		signal_send(c, bytes, sizeof(bytes));
+	for (unsigned i = 0; i < 2 * COUNT_OF(kinds); i++) {
+		const char           *kind = kinds[i / 2];
+		struct identity       who  = identity_of(1000 + i);
+		struct signal_client *c    = signal_registered(s, i % 2 ? SIGNAL_TLS : SIGNAL_PLAIN, &who);
+
+		for (size_t at = 0; at < sizeof(bytes); at++)
+			bytes[at] = kind[at % strlen(kind)];
+		signal_send(c, bytes, sizeof(bytes) / strlen(kind) * strlen(kind));
 		signal_test_self(other, &bob);
+		signal_say(carol, "%s 0a", bob.text);
+		signal_expect(other, "%s 0a", alice.text);
+		signal_expect_end_case(c, kind);
+		signal_client_free(c);
 	}
-	signal_test_self(c, &alice);
-	cr_expect_eq(server_metric(s, "coopd_signal_lines_dropped_total", "reason=\"shape\""), 10 * sizeof(bytes));
-	signal_client_free(c);
+	cr_expect_eq(server_metric(s, "coopd_signal_closed_total", "reason=\"junk\""), 2 * COUNT_OF(kinds));
+	cr_expect_leq(server_metric(s, "coopd_signal_lines_dropped_total", NULL), 2 * COUNT_OF(kinds) * 1000);
+	await_log(s, "disconnected reason=junk (too many lines that name nobody) identity=gen:");
+	signal_client_free(carol);
 	signal_client_free(other);
+}
+
+Test(relay_hostile, a_thousand_lines_for_nobody_are_dropped_and_one_more_is_the_end)
+{
+	for (int way = 0; way < SIGNAL_WAYS; way++) {
+		struct identity       who = identity_of(2000 + (unsigned)way);
+		struct signal_client *c   = signal_registered(s, (enum signal_way)way, &who);
+
+		for (int i = 0; i < 1000; i++)
+			signal_say(c, "x");
+		signal_test_self(c, &who);
+		server_advance(s, 11000); /* they are forgotten */
+		for (int i = 0; i < 1000; i++)
+			signal_say(c, "x");
+		signal_test_self(c, &who);
+		signal_say(c, "x");
+		signal_expect_end_case(c, signal_way_names[way]);
+		signal_client_free(c);
+	}
+	cr_expect_eq(server_metric(s, "coopd_signal_closed_total", "reason=\"junk\""), SIGNAL_WAYS);
+	cr_expect_eq(server_metric(s, "coopd_signal_lines_dropped_total", "reason=\"shape\""), 2000 * SIGNAL_WAYS);
+}
+
+/* The number behind this word, of all lines with it; and how many lines these are. */
+static long log_sum(const char *word, int *lines)
+{
+	FILE *f = server_open_log(s);
+	char  line[2048];
+	long  sum = 0;
+
+	*lines = 0;
+	while (fgets(line, sizeof(line), f)) {
+		const char *at = strstr(line, word);
+
+		if (!at)
+			continue;
+		(*lines)++;
+		sum += strtol(at + strlen(word), NULL, 10);
+	}
+	fclose(f);
+	return sum;
+}
+
+#define STRANGERS 150
+
+Test(relay_hostile, strangers_are_twenty_lines_a_second_of_log_and_their_number)
+{
+	struct signal_client *honest   = signal_registered(s, SIGNAL_PLAIN, &bob);
+	int64_t               start_ms = real_now_ms();
+	int                   admitted, refused, untold;
+
+	for (int i = 0; i < STRANGERS; i++) {
+		struct signal_client *c = signal_dial(s, SIGNAL_PLAIN);
+
+		signal_say(c, "no token");
+		signal_expect_end(c);
+		signal_client_free(c);
+	}
+
+	int64_t               seconds = (real_now_ms() - start_ms) / 1000 + 1;
+	struct signal_client *alices  = signal_registered(s, SIGNAL_PLAIN, &alice);
+	char                  id[200];
+
+	snprintf(id, sizeof(id), "registered (key proved) identity=%s", alice.text);
+	await_log(s, id); /* who has proved his key is told of as ever */
+	server_advance(s, 1100);
+	await_log(s, ": untold lines=");
+	log_sum(": admitted", &admitted);
+	log_sum(": refused", &refused);
+
+	long unsaid = log_sum(": untold lines=", &untold);
+
+	cr_expect_leq(admitted + refused, 20 * (seconds + 1), "%d and %d lines in %d s", admitted, refused,
+	              (int)seconds);
+	cr_expect_leq(untold, seconds + 2);
+	cr_expect_eq(admitted + refused + unsaid, 2 * STRANGERS + 2, "%d, %d and %ld", admitted, refused, unsaid);
+	signal_client_free(honest);
+	signal_client_free(alices);
 }
 
 Test(relay_hostile, everybody_comes_back_at_once_after_a_restart)

@@ -297,3 +297,20 @@ Test(relay_lines, what_somebody_offers_as_identity_is_made_harmless)
 	signal_client_free(c);
 	await_log(s, "offered=gen:\\x1b[31mred\\xff\\x01");
 }
+
+Test(relay_lines, a_token_that_is_offered_as_identity_is_not_in_the_log)
+{
+	static const char *const lanes[SIGNAL_WAYS] = { "plain", "tls", "websocket" };
+
+	for (int way = 0; way < SIGNAL_WAYS; way++) {
+		struct signal_client *c = signal_dial(s, (enum signal_way)way);
+		char                  want[120];
+
+		signal_say(c, SERVER_SIGNAL_TOKEN " " SERVER_SIGNAL_TOKEN);
+		signal_expect_end(c);
+		signal_client_free(c);
+		snprintf(want, sizeof(want), "in lower case) identity=- listener=%s", lanes[way]);
+		await_log(s, want);
+	}
+	cr_expect_not(server_log_contains(s, SERVER_SIGNAL_TOKEN));
+}

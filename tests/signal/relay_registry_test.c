@@ -403,3 +403,82 @@ Test(relay_slots, the_513th_registration_is_closed)
 		signal_client_free(c[i]);
 	server_await_metric(s, "coopd_signal_peers", NULL, 0, DIAL_PATIENCE_MS);
 }
+
+/* Rates */
+
+static const char *const rates[] = { "server.production=yes", "limits.signal_accept_rate=1",
+	                             "limits.signal_accept_burst=5", NULL };
+
+TestSuite(relay_rates);
+
+#define BURST 5
+
+/* How many of these are let in; all are freed. */
+static int count_welcome(struct signal_client *c[], int count)
+{
+	int welcome = 0;
+
+	for (int i = 0; i < count; i++) {
+		welcome += signal_read_line(c[i], 100) == SIGNAL_GOT_NOTHING;
+		signal_client_free(c[i]);
+	}
+	return welcome;
+}
+
+Test(relay_rates, an_address_may_come_so_often_and_who_is_registered_stays)
+{
+	struct signal_client *c[BURST + 1], *peer;
+	struct identity       who = identity_of(1);
+
+	s    = server_start(rates);
+	peer = register_from(address(1), SIGNAL_PLAIN, 1, true);
+	server_advance(s, 60000);
+	for (int i = 0; i < BURST + 1; i++)
+		c[i] = signal_dial_from(s, SIGNAL_PLAIN, address(1), 0);
+	cr_expect_eq(count_welcome(c, BURST + 1), BURST);
+	cr_expect_eq(server_metric(s, "coopd_signal_closed_total", "reason=\"rate\""), 1);
+	await_log(s, ": full reason=rate refused=1");
+	c[0] = signal_dial_from(s, SIGNAL_PLAIN, address(2), 0);
+	cr_expect_eq(count_welcome(c, 1), 1, "another address has a rate of its own");
+	signal_test_self(peer, &who);
+	server_advance(s, 60000);
+	c[0] = signal_dial_from(s, SIGNAL_PLAIN, address(1), 0);
+	cr_expect_eq(count_welcome(c, 1), 1, "it comes back");
+	signal_test_self(peer, &who);
+	signal_client_free(peer);
+	server_finish(s);
+}
+
+Test(relay_rates, on_the_machine_itself_one_may_come_at_will_outside_production)
+{
+	struct signal_client *c[BURST + 1];
+
+	s = server_start(rates + 1);
+	for (int i = 0; i < BURST + 1; i++)
+		c[i] = signal_dial(s, SIGNAL_PLAIN);
+	cr_expect_eq(count_welcome(c, BURST + 1), BURST + 1);
+	server_finish(s);
+}
+
+#define HANDSHAKES 20
+
+Test(relay_rates, handshakes_of_TLS_have_one_rate_in_all)
+{
+	static const char *const sets[] = { "limits.signal_tls_rate=1", NULL };
+	int                      shaken = 0;
+
+	s = server_start(signal_tls_sets(sets));
+	for (int i = 0; i < HANDSHAKES; i++) {
+		struct signal_client *c = signal_dial(s, SIGNAL_TLS);
+
+		shaken += c->has_tls;
+		signal_client_free(c);
+	}
+	cr_expect(shaken >= 1 && shaken < HANDSHAKES, "%d", shaken);
+	cr_expect_eq(server_metric(s, "coopd_signal_closed_total", "reason=\"rate\""), HANDSHAKES - shaken);
+
+	struct signal_client *c = signal_dial(s, SIGNAL_PLAIN);
+
+	cr_expect_eq(count_welcome(&c, 1), 1, "plain ones are none of them");
+	server_finish(s);
+}

@@ -105,3 +105,19 @@ Test(signal_account_state, as_many_are_held_as_was_said)
 	signal_account_let(&a, x, 0);
 	signal_account_let(&a, y, 0);
 }
+
+Test(signal_account_state, junk_is_counted_by_itself_for_as_long)
+{
+	struct signal_account *x = signal_account_hold(&a, "key1", 5000);
+
+	for (uint32_t i = 1; i <= 3; i++)
+		cr_expect_eq(signal_account_junk(x, 5000), i);
+	cr_expect_eq(signal_account_lines(x, 5000), 0);
+	cr_expect_eq(signal_account_junk(x, 15999), 4);
+	cr_expect_eq(signal_account_junk(x, 16000), 2);
+	signal_account_let(&a, x, 16000);
+	cr_expect_eq(signal_account_hold(&a, "key1", 17000), x, "who comes back has used what he has used");
+	cr_expect_eq(signal_account_junk(x, 17000), 3);
+	signal_account_let(&a, x, 99000);
+	cr_expect_eq(map_count(&a.by_key), 0);
+}

@@ -724,3 +724,75 @@ Test(signal_state, coming_back_does_not_renew_a_budget)
 	cr_expect_eq(relay(registered_from(1, (struct from){ .addr = 78 }), 1, "0a").why, SIGNAL_DROP_BUDGET,
 	             "nor does taking over");
 }
+
+/* Junk */
+
+/* What can be for nobody, one after the other. */
+static struct signal_step junk_at(struct signal_conn *c, int number, int64_t now_ms)
+{
+	static const char *const kinds[] = { "", " x", "somebody 0a", "no-blank", "GEN:12 \r", "x " };
+
+	return line_at(c, kinds[(size_t)number % COUNT_OF(kinds)], now_ms);
+}
+
+static void send_junk(struct signal_conn *c, int count, int64_t now_ms)
+{
+	for (int i = 0; i < count; i++)
+		cr_assert_eq(junk_at(c, i, now_ms).what, SIGNAL_DROP, "line %d", i);
+}
+
+Test(signal_state, 1000_lines_that_name_nobody_in_10_s_and_with_one_more_it_is_closed)
+{
+	for (int kind = 0; kind < 6; kind++) {
+		struct signal_conn *a = registered(10 + kind);
+
+		send_junk(a, 1000, 0);
+		cr_expect_eq(relay_at(a, 10 + kind, "", 0).what, SIGNAL_SEND, "a self test is none");
+
+		struct signal_step step = junk_at(a, kind, 9999);
+
+		cr_expect_eq(step.what, SIGNAL_CLOSE, "kind %d", kind);
+		cr_expect_eq(step.why, SIGNAL_WHY_JUNK, "kind %d", kind);
+		cr_expect_eq(a->phase, SIGNAL_CLOSED);
+	}
+}
+
+Test(signal_state, junk_is_forgotten_after_11_s_and_not_by_coming_back)
+{
+	struct signal_conn *a = registered(1);
+
+	send_junk(a, 1000, 0);
+	send_junk(a, 1000, 11000);
+	signal_leave(&s, a, 11000);
+	a = registered(1);
+	cr_expect_eq(junk_at(a, 0, 12000).why, SIGNAL_WHY_JUNK);
+	send_junk(registered(2), 1000, 12000);
+}
+
+/* Somebody may have gone a moment ago: lines to him are no junk, however many. */
+Test(signal_state, lines_to_who_is_not_there_cost_budget_and_never_the_connection)
+{
+	struct signal_conn *a = registered(1);
+
+	registered(2);
+	for (int i = 0; i < 200; i++)
+		cr_assert_eq(relay(a, 99, "0a").why, SIGNAL_DROP_NOBODY);
+	for (int i = 0; i < 2000; i++)
+		cr_assert_eq(relay(a, 99, "0a").why, SIGNAL_DROP_BUDGET);
+	cr_expect_eq(relay(a, 2, "0a").why, SIGNAL_DROP_BUDGET);
+
+	a = registered(3);
+	for (int i = 0; i < 200; i++)
+		cr_assert_eq(line(a, "somebody 0a").why, SIGNAL_DROP_NOBODY);
+	cr_expect_eq(line(a, "somebody 0a").why, SIGNAL_DROP_BUDGET);
+	cr_expect_eq(relay(a, 2, "0a").why, SIGNAL_DROP_BUDGET);
+}
+
+Test(signal_state, a_token_in_the_place_of_an_identity_is_not_shown_as_offered)
+{
+	struct signal_step step = line(enter_from((struct from){ .addr = 1 }), TOKEN " " TOKEN);
+
+	cr_expect_eq(step.why, SIGNAL_WHY_IDENTITY);
+	cr_expect_null(step.offered);
+	cr_expect_eq(step.offered_len, 0);
+}
