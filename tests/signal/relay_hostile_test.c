@@ -139,8 +139,8 @@ Test(relay_hostile, very_many_tiny_lines)
 		signal_expect_end_case(c, kind);
 		signal_client_free(c);
 	}
-	cr_expect_eq(server_metric(s, "coopd_signal_closed_total", "reason=\"junk\""), 2 * COUNT_OF(kinds));
-	cr_expect_leq(server_metric(s, "coopd_signal_lines_dropped_total", NULL), 2 * COUNT_OF(kinds) * 1000);
+	cr_expect_eq(server_metric(s, "coopd_signal_closed_total", "reason=\"junk\""), (double)(2 * COUNT_OF(kinds)));
+	cr_expect_leq(server_metric(s, "coopd_signal_lines_dropped_total", NULL), (double)(2 * COUNT_OF(kinds) * 1000));
 	await_log(s, "disconnected reason=junk (too many lines that name nobody) identity=gen:");
 	signal_client_free(carol);
 	signal_client_free(other);
