@@ -119,12 +119,21 @@ void signal_log_fini(struct signal_log *log)
 	log_lines_fini(&log->unproved);
 }
 
-static struct signal_fullness *fullness_of(struct signal_log *log, enum signal_why why)
+/* Of log->full; SIGNAL_LOG_KINDS: it is none of these. */
+static size_t kind_of(enum signal_why why)
 {
-	for (size_t i = 0; i < COUNT_OF(kinds); i++)
-		if (kinds[i] == why)
-			return &log->full[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < SIGNAL_LOG_KINDS && kinds[i] != why)
+		i++;
+	return i;
+}
+
+static void count_full(struct signal_fullness *f)
+{
+	f->count++;
+	if (f->timer.at_ms == 0)
+		say_full(f, loop_now_ms(f->loop));
 }
 
 /* Connections */
@@ -179,14 +188,12 @@ static void say_end(struct signal_log *log, const struct signal_about *who, cons
 void signal_log_closed(struct signal_log *log, const struct signal_about *who, enum signal_why why,
                        const uint8_t *offered, size_t len)
 {
-	struct signal_fullness *f = fullness_of(log, why);
-	char                    shown[OFFERED_BYTES];
+	size_t kind = kind_of(why);
+	char   shown[OFFERED_BYTES];
 
 	metric_inc(reasons[why].metric);
-	if (f) {
-		f->count++;
-		if (f->timer.at_ms == 0)
-			say_full(f, loop_now_ms(f->loop));
+	if (kind < SIGNAL_LOG_KINDS) {
+		count_full(&log->full[kind]);
 		return;
 	}
 	if (offered)
