@@ -241,8 +241,8 @@ static void log_answer(const struct http_request *rq, bool known, unsigned statu
 	addr_text_log(client, known ? &rq->client : &rq->slot.peer);
 	if (known)
 		text_escape(path, sizeof(path), rq->path, strlen(rq->path));
-	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=\"%s\" status=%u ms=%lld", rq->server->cfg.name,
-	          client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
+	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=\"%s\" status=%u ms=%lld",
+	          rq->server->cfg.name, client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
 }
 
 /* *state is NULL when the library answered before on_request was called. */
