@@ -368,7 +368,7 @@ static void *read_nothing(void *arg)
 {
 	const int64_t *stay_ms = arg;
 	int            fds[UNREAD];
-	int64_t        since_ms[UNREAD];
+	int64_t        since_ms[UNREAD] = { 0 };
 	char           from[32];
 
 	memset(fds, -1, sizeof(fds));
