@@ -68,7 +68,7 @@ $(error Not all that is needed is installed; see above)
 endif
 endif
 
-MODULES := libmicrohttpd libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih
+MODULES := libmicrohttpd gnutls libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih zlib
 ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
 MODULES += $(shell pkg-config --exists libsystemd && echo libsystemd)
 PKG_CFLAGS := $(shell pkg-config --cflags $(MODULES))

@@ -6,11 +6,13 @@
 #include "base/version.h"
 #include "conf/conf.h"
 #include "crypt/crypt_version.h"
+#include "net/http.h"
 #include "net/net_version.h"
 #include "os/clock.h"
 #include "server.h"
 #include "store/blob_verify.h"
 #include "store/store_version.h"
+#include "update/update_serve.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -194,6 +196,19 @@ static int parse(struct command *cmd, int argc, char **argv)
 	return -1;
 }
 
+/* The settings are good; the files that they name, and that a start needs, are looked at too. */
+static int check(const struct conf *conf)
+{
+	struct http_cert *cert   = NULL;
+	bool              served = http_cert_load(&cert, conf, stderr) == ERR_OK;
+
+	http_cert_free(cert);
+	if (update_check(conf, stderr) != ERR_OK || !served)
+		return 1;
+	puts("The configuration is good.");
+	return 0;
+}
+
 static int run(struct command *cmd)
 {
 	struct conf conf;
@@ -206,7 +221,7 @@ static int run(struct command *cmd)
 	if (cmd->print)
 		conf_print(&conf, stdout);
 	else if (cmd->check)
-		puts("The configuration is good.");
+		status = check(&conf);
 	else if (cmd->verify)
 		status = blob_verify_main(&conf, stdout);
 	else

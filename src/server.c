@@ -1,7 +1,8 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, WebSocket listeners, HTTP front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, update files, WebSocket and TCP listeners, HTTP
+ *	front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -15,23 +16,33 @@
 #include "cloud/cloud.h"
 #include "crypt/hash.h"
 #include "health/health_serve.h"
+#include "lobby/lobby_serve.h"
 #include "net/http.h"
 #include "net/listen.h"
 #include "net/loop.h"
+#include "net/tcp.h"
+#include "net/tls.h"
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_cloud.h"
+#include "server_files.h"
 #include "server_reload.h"
+#include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
+#include "update/update_serve.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX 16
+#define LISTENERS_MAX   16
+#define FRONT_PARTS_MAX 4
+#define SIGNAL_PORT \
+	10000 /* where players look for signaling when there is none here, unless signal.url says otherwise */
 
 /* Bound sockets that nobody owns yet. */
 struct listeners {
@@ -41,19 +52,31 @@ struct listeners {
 };
 
 struct server {
-	struct conf        *conf;
-	struct store       *store;
-	struct loop        *loop;
-	struct tunnel      *tunnel;
-	struct ws          *ws;
-	struct cloud       *cloud; /* NULL: not wanted */
-	struct health       health;
-	struct http_part    front, operators; /* what the cloud answers there */
+	struct conf         *conf;
+	struct store        *store;
+	struct loop         *loop;
+	struct tunnel       *tunnel;
+	struct ws           *ws;
+	struct cloud        *cloud;  /* NULL: not wanted */
+	struct lobby_master *lobby;  /* the same */
+	struct update       *update; /* the same */
+	struct tcp          *tcp;    /* NULL: no signaling */
+	struct signal_relay *signal;
+	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
+	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
+	struct health     health;
+	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
+	size_t            front_count;
+	struct http_part  operators; /* what the cloud answers to operators */
+	struct http_cert *http_cert; /* NULL: no TLS */
 	struct http_server *http;
 	struct admin       *admin;
 	struct reload      *reload;
-	struct listeners    tunnel_plain, tunnel_tls, http_plain;
+	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
+	int64_t             http_leaving;
+	struct server_files asked; /* limits as they were set; they may be lower now */
 	int                 admin_fd;
+	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
 };
 
@@ -100,9 +123,16 @@ static bool bind_listeners(struct server *s)
 	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
 	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && !bind_all(&s->http_plain, "http.listen", &c->http_listen))
+	if (c->http_enable && (!bind_all(&s->http_plain, "http.listen", &c->http_listen) ||
+	                       (s->http_cert && !bind_all(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
+}
+
+static void add_front(struct server *s, const struct http_route *routes, void *part)
+{
+	assert(s->front_count < FRONT_PARTS_MAX);
+	s->front[s->front_count++] = (struct http_part){ .routes = routes, .part = part };
 }
 
 static bool build_cloud(struct server *s)
@@ -114,8 +144,53 @@ static bool build_cloud(struct server *s)
 		return false;
 	}
 	server_join(s->tunnel, s->cloud);
-	s->front     = (struct http_part){ .routes = rest_routes, .part = s->cloud };
+	add_front(s, rest_routes, s->cloud);
 	s->operators = (struct http_part){ .routes = quota_routes, .part = s->cloud };
+	return true;
+}
+
+/* Its ports are bound here, since the lobbies tell players of them. */
+static bool build_signal(struct server *s)
+{
+	const struct conf *c = s->conf;
+
+	if (!c->signal_enable)
+		return true;
+	if (!*c->signal_token && store_secret_text(s->signal_token, s->store, "signal_token", stderr) != ERR_OK)
+		return false;
+	if (tls_cert_load(&s->tls_cert, c, stderr) != ERR_OK)
+		return false;
+	if (tcp_new(&s->tcp, s->loop, c) != ERR_OK || signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
+		fputs("coopd: there is no memory for the signaling relay.\n", stderr);
+		return false;
+	}
+	tcp_cert_use(s->tcp, s->tls_cert);
+	ws_route(s->ws, "/signal", signal_handler(s->signal));
+	return bind_all(&s->signal_plain, "signal.listen", &c->signal_listen) &&
+	       (!s->tls_cert || bind_all(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
+}
+
+static bool build_lobby(struct server *s)
+{
+	uint16_t signal_port = s->signal_plain.count > 0 ? s->signal_plain.bound[0].port : SIGNAL_PORT;
+
+	if (!s->conf->lobby_enable)
+		return true;
+	if (lobby_master_new(&s->lobby, s->loop, s->store, s->conf, signal_port, stderr) != ERR_OK)
+		return false;
+	add_front(s, lobby_routes, s->lobby);
+	s->health.lobbies_arg = s->lobby;
+	s->health.lobbies     = lobby_count;
+	return true;
+}
+
+static bool build_update(struct server *s)
+{
+	if (!update_is_wanted(s->conf))
+		return true;
+	if (update_new(&s->update, s->loop, s->conf, stderr) != ERR_OK)
+		return false;
+	add_front(s, update_routes, s->update);
 	return true;
 }
 
@@ -137,11 +212,11 @@ static bool build(struct server *s)
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
-	if (!build_cloud(s))
+	health_init(&s->health, s->store);
+	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s) || !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
-	health_init(&s->health, s->store);
-	return bind_listeners(s);
+	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
 }
 
 static bool listen_ws(struct server *s, struct listeners *l, bool tls)
@@ -157,23 +232,46 @@ static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 	return true;
 }
 
+static bool listen_signal(struct server *s, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		int fd = l->fds[i];
+
+		l->fds[i] = -1; /* tcp owns it now */
+		if (tcp_listen(s->tcp, fd, signal_listen(s->signal, is_tls)) != ERR_OK)
+			return false;
+	}
+	l->count = 0;
+	return true;
+}
+
+static void hand_over(struct http_listen *on, size_t *count, struct listeners *l, bool is_tls)
+{
+	for (size_t i = 0; i < l->count; i++)
+		on[(*count)++] = (struct http_listen){ .fd = l->fds[i], .is_tls = is_tls };
+	l->count = 0;
+}
+
 static bool start_http(struct server *s)
 {
 	struct http_config cfg = { .name            = "http",
 		                   .routes          = health_routes,
 		                   .part            = &s->health,
-		                   .more            = &s->front,
-		                   .more_count      = s->cloud ? 1 : 0,
+		                   .more            = s->front,
+		                   .more_count      = s->front_count,
+		                   .stray_post      = s->lobby ? &lobby_stray_post : NULL,
+		                   .stray_part      = s->lobby,
+		                   .errors          = lobby_errors,
 		                   .connections_max = s->conf->limits.http_connections,
-		                   .per_address_max = s->conf->limits.http_per_address };
+		                   .per_address_max = s->conf->limits.http_per_address,
+		                   .leaving_max     = s->http_leaving };
 
-	if (s->http_plain.count == 0)
-		return true;
+	struct http_listen on[2 * LISTENERS_MAX];
+	size_t             count = 0;
 
-	enum err started = http_start(&s->http, &cfg, s->conf, s->http_plain.fds, s->http_plain.count);
-
-	s->http_plain.count = 0;
-	return started == ERR_OK;
+	hand_over(on, &count, &s->http_plain, false);
+	hand_over(on, &count, &s->http_tls, true);
+	return count == 0 || http_start(&s->http, &cfg, s->conf, on, count, s->http_cert) == ERR_OK;
 }
 
 static bool start_admin(struct server *s)
@@ -194,12 +292,20 @@ static bool start(struct server *s)
 	tunnel_start(s->tunnel);
 	if (s->cloud)
 		cloud_start(s->cloud);
+	if (s->lobby)
+		lobby_master_start(s->lobby);
+	if (s->update)
+		update_start(s->update);
 	announce("tunnel", &s->tunnel_plain);
 	announce("tunnel-tls", &s->tunnel_tls);
 	announce("http", &s->http_plain);
+	announce("http-tls", &s->http_tls);
+	announce("signal", &s->signal_plain);
+	announce("signal-tls", &s->signal_tls);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
-	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) && start_http(s) &&
+	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
+	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) && start_http(s) &&
 	       start_admin(s);
 }
 
@@ -209,7 +315,8 @@ static void on_all_closed(void *arg)
 {
 	struct server *s = arg;
 
-	loop_stop(s->loop);
+	if (--s->to_close == 0)
+		loop_stop(s->loop);
 }
 
 static void on_stop(void *arg)
@@ -226,7 +333,14 @@ static void on_stop(void *arg)
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
+	if (s->lobby)
+		lobby_master_stop(s->lobby);
+	s->to_close = s->tcp ? 2 : 1;
 	ws_stop(s->ws, on_all_closed, s);
+	if (s->signal)
+		signal_stop(s->signal);
+	if (s->tcp)
+		tcp_stop(s->tcp, on_all_closed, s);
 }
 
 static void on_reload(void *arg)
@@ -252,7 +366,15 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-	s->reload = reload_new(s->loop, s->ws, s->conf, args);
+	struct reload_parts parts = { .ws           = s->ws,
+		                      .tcp          = s->tcp,
+		                      .http         = &s->http,
+		                      .lobby        = s->lobby,
+		                      .signal       = s->signal,
+		                      .signal_token = s->signal_token,
+		                      .asked        = s->asked };
+
+	s->reload = reload_new(s->loop, &parts, s->conf, args);
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -286,11 +408,41 @@ static void greet(const struct server *s)
 	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
 	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
 	       "  - see how it is:          curl http://%s/healthz\n"
+	       "  - see the open lobbies:   curl http://%s/v1/lobbies\n"
 	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
 	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
 	       "  - stop it:                Ctrl-C\n\n",
-	       tunnel, http, s->conf->admin_socket, s->conf->server_data);
+	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
 	fflush(stdout);
+}
+
+/* All that strangers can make grow has to fit into what the process may have open. */
+static bool share_files(struct server *s)
+{
+	struct server_files share;
+	long                files = listen_raise_files();
+	struct limits      *l     = &s->conf->limits;
+
+	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
+		return false;
+	if (share.ws_connections < l->ws_connections || share.cloud_vaults < l->cloud_vaults ||
+	    share.signal_peers < l->signal_peers)
+		log_warn("server", 0, "few-files",
+		         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld, "
+		         "signal_peers=%lld instead of %lld: with LimitNOFILE= (systemd) or ulimit -n at %lld there is "
+		         "room "
+		         "for all",
+		         files, (long long)share.ws_connections, (long long)l->ws_connections,
+		         (long long)share.cloud_vaults, (long long)l->cloud_vaults, (long long)share.signal_peers,
+		         (long long)l->signal_peers, (long long)share.wanted);
+	s->asked          = (struct server_files){ .ws_connections = l->ws_connections,
+		                                   .cloud_vaults   = l->cloud_vaults,
+		                                   .signal_peers   = l->signal_peers };
+	s->http_leaving   = share.http_leaving;
+	l->ws_connections = share.ws_connections;
+	l->cloud_vaults   = share.cloud_vaults;
+	l->signal_peers   = share.signal_peers;
+	return true;
 }
 
 /* In reverse; each part copes with not having been built. */
@@ -304,16 +456,27 @@ static void take_down(struct server *s)
 		http_stop(s->http);
 	if (s->reload)
 		reload_free(s->reload);
+	if (s->update)
+		update_stop(s->update);
 	if (s->cloud)
 		cloud_finish(s->cloud);
+	if (s->lobby)
+		lobby_master_finish(s->lobby);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
 		loop_drain(s->loop);
+	if (s->tcp)
+		tcp_free(s->tcp);
 	if (s->ws)
 		ws_free(s->ws);
 	if (s->cloud)
 		cloud_free(s->cloud);
+	if (s->lobby)
+		lobby_master_free(s->lobby);
+	if (s->update)
+		update_free(s->update);
+	signal_free(s->signal);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)
@@ -321,6 +484,12 @@ static void take_down(struct server *s)
 	close_all(&s->tunnel_plain);
 	close_all(&s->tunnel_tls);
 	close_all(&s->http_plain);
+	close_all(&s->http_tls);
+	close_all(&s->signal_plain);
+	close_all(&s->signal_tls);
+	http_cert_free(s->http_cert);
+	tls_cert_free(s->tls_cert);
+	wipe_secret(s->signal_token, sizeof(s->signal_token));
 	if (s->admin_fd > 0)
 		close(s->admin_fd);
 }
@@ -331,12 +500,11 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of a write, not the end */
-	listen_raise_files();
 	addr_log_whole(conf->log_addresses == CONF_SCALE_full);
 
 	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 
-	bool ok = build(&s);
+	bool ok = share_files(&s) && build(&s);
 
 	if (ok) {
 		ok = take_signals(&s, args) && start(&s);

@@ -13,18 +13,19 @@
 
 struct reload {
 	struct loop            *loop;
-	struct ws              *ws;
+	struct reload_parts     parts;
 	struct conf            *running;
 	const struct conf_args *args;
 	bool                    under_way; /* from begin to take; loop thread only */
 	pthread_t               thread;
 	struct loop_post        post;
 	/* What the thread found; the loop's once it was posted. */
-	enum err        loaded;
-	struct conf     fresh;
-	struct ws_cert *cert;
-	char           *report;
-	size_t          report_len;
+	enum err          loaded;
+	struct conf       fresh;
+	struct tls_cert  *cert;
+	struct http_cert *http_cert;
+	char             *report;
+	size_t            report_len;
 };
 
 /* Each line of a report is one line of log. */
@@ -39,7 +40,15 @@ static void log_report(enum log_level level, char *report)
 static void forget(struct reload *r)
 {
 	conf_fini(&r->fresh);
-	ws_cert_free(TAKE(r->cert));
+	tls_cert_free(TAKE(r->cert));
+	http_cert_free(TAKE(r->http_cert));
+}
+
+/* A limit that had to be lowered at the start, and is asked for as before, is nobody's change. */
+static void keep_lowered(int64_t *fresh, int64_t asked, int64_t running)
+{
+	if (*fresh == asked)
+		*fresh = running;
 }
 
 static void apply(struct reload *r)
@@ -50,8 +59,19 @@ static void apply(struct reload *r)
 
 	if (!out)
 		return;
+	keep_lowered(&r->fresh.limits.ws_connections, r->parts.asked.ws_connections, r->running->limits.ws_connections);
+	keep_lowered(&r->fresh.limits.signal_peers, r->parts.asked.signal_peers, r->running->limits.signal_peers);
+	keep_lowered(&r->fresh.limits.cloud_vaults, r->parts.asked.cloud_vaults, r->running->limits.cloud_vaults);
 	conf_reload(r->running, &r->fresh, out);
-	ws_cert_use(r->ws, r->cert);
+	ws_cert_use(r->parts.ws, r->cert);
+	if (r->parts.tcp)
+		tcp_cert_use(r->parts.tcp, r->cert);
+	if (*r->parts.http)
+		http_cert_use(*r->parts.http, r->http_cert);
+	if (r->parts.lobby)
+		lobby_reload(r->parts.lobby, r->running);
+	if (r->parts.signal)
+		signal_reload(r->parts.signal, r->running, r->parts.signal_token);
 	fclose(out);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
@@ -75,16 +95,18 @@ static void take(struct loop_post *post)
 	free(TAKE(r->report));
 }
 
-/* The configuration and the certificate; both are good, or neither is taken. */
+/* The configuration and the certificate, as each library wants it; all are good, or none is taken. */
 static enum err load(struct reload *r, FILE *report)
 {
 	enum err e = conf_load(&r->fresh, r->args, report);
 
 	if (e != ERR_OK)
 		return e;
-	e = ws_cert_load(&r->cert, r->running, report);
+	e = tls_cert_load(&r->cert, r->running, report);
+	if (e == ERR_OK)
+		e = http_cert_load(&r->http_cert, r->running, report);
 	if (e != ERR_OK)
-		conf_fini(&r->fresh);
+		forget(r);
 	return e;
 }
 
@@ -102,14 +124,15 @@ static void *read_conf(void *arg)
 	return NULL;
 }
 
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args)
+struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, struct conf *running,
+                          const struct conf_args *args)
 {
 	struct reload *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
 	r->loop     = loop;
-	r->ws       = ws;
+	r->parts    = *parts;
 	r->running  = running;
 	r->args     = args;
 	r->post.run = take;

@@ -6,13 +6,30 @@
 #define SERVER_RELOAD_H
 
 #include "conf/conf.h"
+#include "lobby/lobby_serve.h"
+#include "net/http.h"
 #include "net/loop.h"
+#include "net/tcp.h"
 #include "net/ws.h"
+#include "server_files.h"
+#include "signal/signal_serve.h"
 
 struct reload;
 
-/* All must outlive it. NULL when out of memory. */
-struct reload *reload_new(struct loop *loop, struct ws *ws, struct conf *running, const struct conf_args *args);
+/* Those that something of it concerns. All must outlive the reload. */
+struct reload_parts {
+	struct ws                 *ws;
+	struct tcp                *tcp;          /* NULL: there is none */
+	struct http_server *const *http;         /* *http may be started later, or not at all */
+	struct lobby_master       *lobby;        /* NULL: there is none */
+	struct signal_relay       *signal;       /* the same */
+	const char                *signal_token; /* of data/secrets */
+	struct server_files        asked;        /* limits as they were set, where there was no room for so much */
+};
+
+/* All must outlive it, but parts, which is copied. NULL when out of memory. */
+struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, struct conf *running,
+                          const struct conf_args *args);
 
 /* Waits for a reload that is under way. After the loop has returned. */
 void reload_free(struct reload *r);

@@ -56,6 +56,7 @@ enum err admin_start(struct admin **out, const struct conf *conf, int fd, const 
 		.more_count      = more_count,
 		.guard           = ask_for_token,
 		.connections_max = conf->limits.admin_connections,
+		.leaving_max     = conf->limits.admin_connections,
 	};
 	struct admin *a = calloc(1, sizeof(*a));
 	enum err      e;
@@ -64,7 +65,7 @@ enum err admin_start(struct admin **out, const struct conf *conf, int fd, const 
 		close(fd);
 		return ERR_NOMEM;
 	}
-	e = http_start(&a->http, &cfg, conf, &fd, 1);
+	e = http_start(&a->http, &cfg, conf, &(struct http_listen){ .fd = fd }, 1, NULL);
 	if (e != ERR_OK) {
 		free(a);
 		return e;

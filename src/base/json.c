@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -115,7 +116,7 @@ char *json_text(const struct json *j)
  * The parser calls itself for what lies inside, up to 2048 deep, on a thread whose stack is small: so the brackets are
  * counted first. Text that is no JSON may be counted wrongly, in which case the parser refuses it.
  */
-static bool is_flat(const char *text, size_t len)
+static bool is_flat(const char *text, size_t len, size_t depth_max)
 {
 	size_t depth   = 0;
 	bool   in_text = false;
@@ -130,7 +131,7 @@ static bool is_flat(const char *text, size_t len)
 		} else if (c == '"') {
 			in_text = true;
 		} else if (c == '{' || c == '[') {
-			if (++depth > JSON_DEPTH_MAX)
+			if (++depth > depth_max)
 				return false;
 		} else if ((c == '}' || c == ']') && depth > 0) {
 			depth--;
@@ -139,21 +140,39 @@ static bool is_flat(const char *text, size_t len)
 	return true;
 }
 
-enum err json_parse(struct json **out, const char *text, size_t len)
+/* flags are jansson's. */
+static enum err parse(struct json **out, const char *text, size_t len, size_t depth_max, size_t flags)
 {
 	json_error_t why;
-	json_t      *root = is_flat(text, len) ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &why) : NULL;
-	struct json *j;
+	json_t      *root = NULL;
 
+	if (!is_flat(text, len, depth_max))
+		return ERR_MALFORMED;
+	root = json_loadb(text, len, flags, &why);
+	if (!root && json_error_code(&why) == json_error_out_of_memory)
+		return ERR_NOMEM;
 	if (!json_is_object(root)) {
 		json_decref(root);
 		return ERR_MALFORMED;
 	}
-	j = wrap(root);
+
+	struct json *j = wrap(root);
+
 	if (!j)
 		return ERR_NOMEM;
 	*out = j;
 	return ERR_OK;
+}
+
+enum err json_parse(struct json **out, const char *text, size_t len)
+{
+	return parse(out, text, len, JSON_DEPTH_MAX, JSON_REJECT_DUPLICATES);
+}
+
+enum err json_parse_lenient(struct json **out, const char *text, size_t len, size_t depth_max)
+{
+	assert(depth_max <= JSON_LENIENT_DEPTH_MAX);
+	return len == 0 ? parse(out, "{}", 2, 1, 0) : parse(out, text, len, depth_max, JSON_ALLOW_NUL);
 }
 
 /* The member, when it is of this type. */
@@ -210,4 +229,69 @@ enum err json_get_array_text(const char **out, const struct json *j, const char 
 	if (text)
 		*out = text;
 	return e;
+}
+
+enum json_kind json_kind(const struct json *j, const char *key)
+{
+	static const enum json_kind kinds[] = {
+		[JSON_OBJECT] = JSON_IS_OBJECT,   [JSON_ARRAY] = JSON_IS_ARRAY, [JSON_STRING] = JSON_IS_STRING,
+		[JSON_INTEGER] = JSON_IS_INTEGER, [JSON_REAL] = JSON_IS_REAL,   [JSON_TRUE] = JSON_IS_BOOL,
+		[JSON_FALSE] = JSON_IS_BOOL,      [JSON_NULL] = JSON_IS_NULL,
+	};
+	const json_t *value = json_object_get(j->root, key);
+
+	return value ? kinds[json_typeof(value)] : JSON_IS_MISSING;
+}
+
+/* The member, which the caller knows to be of this kind. */
+static const json_t *member(const struct json *j, const char *key, enum json_kind kind)
+{
+	assert(json_kind(j, key) == kind);
+	(void)kind;
+	return json_object_get(j->root, key);
+}
+
+bool json_member_bool(const struct json *j, const char *key)
+{
+	return json_is_true(member(j, key, JSON_IS_BOOL));
+}
+
+int64_t json_member_int(const struct json *j, const char *key)
+{
+	return json_integer_value(member(j, key, JSON_IS_INTEGER));
+}
+
+double json_member_real(const struct json *j, const char *key)
+{
+	return json_real_value(member(j, key, JSON_IS_REAL));
+}
+
+const char *json_member_string(size_t *len, const struct json *j, const char *key)
+{
+	const json_t *value = member(j, key, JSON_IS_STRING);
+
+	*len = json_string_length(value);
+	return json_string_value(value);
+}
+
+size_t json_member_size(const struct json *j, const char *key)
+{
+	const json_t *value = json_object_get(j->root, key);
+
+	assert(json_is_array(value) || json_is_object(value));
+	return json_is_array(value) ? json_array_size(value) : json_object_size(value);
+}
+
+char *json_member_text(const struct json *j, const char *key)
+{
+	const json_t *value = json_object_get(j->root, key);
+
+	return value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+}
+
+struct json *json_member_object(const struct json *j, const char *key)
+{
+	json_t *value = json_object_get(j->root, key);
+
+	return json_is_object(value) ? wrap(json_incref(value)) : NULL;
 }

@@ -56,4 +56,39 @@ enum err json_get_int(int64_t *out, const struct json *j, const char *key);
 enum err json_get_array(size_t *count, const struct json *j, const char *key);
 enum err json_get_array_text(const char **out, const struct json *j, const char *key, size_t at);
 
+/*
+ * The same for clients that are read leniently: of a repeated member the last counts, NUL in text is taken, depth_max is
+ * the caller's (at most JSON_LENIENT_DEPTH_MAX, for the stack's sake). Strict all the same about UTF-8, lone surrogates, a
+ * byte-order mark, integers beyond 64 bits, reals out of range, a NUL in a member's name, and what stands behind the object.
+ * An empty text (len 0) is an empty object.
+ */
+#define JSON_LENIENT_DEPTH_MAX 127
+enum err json_parse_lenient(struct json **out, const char *text, size_t len, size_t depth_max);
+
+/* What a member is. JSON_IS_MISSING: it is not there. */
+enum json_kind {
+	JSON_IS_MISSING,
+	JSON_IS_NULL,
+	JSON_IS_BOOL,
+	JSON_IS_INTEGER,
+	JSON_IS_REAL,
+	JSON_IS_STRING,
+	JSON_IS_ARRAY,
+	JSON_IS_OBJECT
+};
+enum json_kind json_kind(const struct json *j, const char *key);
+
+/* Of a member that is of this kind (an assertion says so). A string's bytes live as long as j and may hold NUL. */
+bool        json_member_bool(const struct json *j, const char *key);
+int64_t     json_member_int(const struct json *j, const char *key);
+double      json_member_real(const struct json *j, const char *key);
+const char *json_member_string(size_t *len, const struct json *j, const char *key);
+size_t      json_member_size(const struct json *j, const char *key); /* of an array or object */
+
+/* The compact text of any member, for free(); NULL when there is none, or no memory. */
+char *json_member_text(const struct json *j, const char *key);
+
+/* A member that is an object, as a json of its own that shares it: for json_free, also after j. NULL: none, or no memory. */
+struct json *json_member_object(const struct json *j, const char *key);
+
 #endif

@@ -90,7 +90,7 @@ static size_t escape_byte(char form[4], uint8_t byte)
 		form[0] = form[1] = '\\';
 		return 2;
 	}
-	if (byte >= ' ' && byte <= '~') {
+	if (byte >= ' ' && byte <= '~' && byte != '"') {
 		form[0] = (char)byte;
 		return 1;
 	}
@@ -124,25 +124,27 @@ void text_escape(char *out, size_t cap, const void *data, size_t len)
 	out[used] = '\0';
 }
 
-/* The length of the whole character that these bytes start with, 0 for none. len is at least 1. */
-static size_t utf8_char(const uint8_t *at, size_t len)
+size_t text_char(uint32_t *code, const void *data, size_t len)
 {
-	size_t   more;
-	uint32_t code, least;
+	const uint8_t *at = data;
+	size_t         more;
+	uint32_t       c, least;
 
-	if (at[0] < 0x80)
-		return 1;
-	if ((at[0] & 0xe0) == 0xc0) {
+	if (at[0] < 0x80) {
+		more  = 0;
+		c     = at[0];
+		least = 0;
+	} else if ((at[0] & 0xe0) == 0xc0) {
 		more  = 1;
-		code  = at[0] & 0x1f;
+		c     = at[0] & 0x1f;
 		least = 0x80;
 	} else if ((at[0] & 0xf0) == 0xe0) {
 		more  = 2;
-		code  = at[0] & 0x0f;
+		c     = at[0] & 0x0f;
 		least = 0x800;
 	} else if ((at[0] & 0xf8) == 0xf0) {
 		more  = 3;
-		code  = at[0] & 0x07;
+		c     = at[0] & 0x07;
 		least = 0x10000;
 	} else {
 		return 0;
@@ -150,10 +152,28 @@ static size_t utf8_char(const uint8_t *at, size_t len)
 	for (size_t i = 1; i <= more; i++) {
 		if (i >= len || (at[i] & 0xc0) != 0x80)
 			return 0;
-		code = code << 6 | (at[i] & 0x3f);
+		c = c << 6 | (at[i] & 0x3f);
 	}
-	bool valid = code >= least && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
-	return valid ? more + 1 : 0;
+	if (c < least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*code = c;
+	return more + 1;
+}
+
+bool text_is_utf8(const void *data, size_t len)
+{
+	const uint8_t *at = data;
+
+	while (len > 0) {
+		uint32_t code;
+		size_t   n = text_char(&code, at, len);
+
+		if (n == 0)
+			return false;
+		at += n;
+		len -= n;
+	}
+	return true;
 }
 
 void text_make_utf8(char *text)
@@ -161,8 +181,9 @@ void text_make_utf8(char *text)
 	uint8_t *at = (uint8_t *)text;
 
 	while (*at) {
-		size_t n =
-			utf8_char(at, UTF8_BYTES_MAX); /* no byte behind the NUL is looked at: it continues nothing */
+		uint32_t code;
+		/* No byte behind the NUL is looked at: it continues nothing. */
+		size_t n = text_char(&code, at, UTF8_BYTES_MAX);
 
 		if (n == 0) {
 			*at = '?';
@@ -172,10 +193,9 @@ void text_make_utf8(char *text)
 	}
 }
 
-/* C0 and DEL are one byte; C1, U+0080 to U+009F, are two. */
-static bool is_control(const uint8_t *at, size_t n)
+static bool is_control(uint32_t code)
 {
-	return (n == 1 && (at[0] < 0x20 || at[0] == 0x7f)) || (n == 2 && at[0] == 0xc2 && at[1] < 0xa0);
+	return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
 void text_clean(char *out, size_t cap, const void *data, size_t len, size_t chars_max)
@@ -185,9 +205,10 @@ void text_clean(char *out, size_t cap, const void *data, size_t len, size_t char
 	size_t            used          = 0;
 
 	for (; len > 0 && chars_max > 0; chars_max--) {
-		size_t      n    = utf8_char(at, len);
-		const void *from = n == 0 ? replacement : is_control(at, n) ? " " : (const char *)at;
-		size_t      put  = n == 0 ? sizeof(replacement) - 1 : is_control(at, n) ? 1 : n;
+		uint32_t    code = 0;
+		size_t      n    = text_char(&code, at, len);
+		const void *from = n == 0 ? replacement : is_control(code) ? " " : (const char *)at;
+		size_t      put  = n == 0 ? sizeof(replacement) - 1 : is_control(code) ? 1 : n;
 
 		if (used + put >= cap)
 			break;

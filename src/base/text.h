@@ -28,10 +28,19 @@ bool text_same_nocase(const char *a, const char *b);
 void text_trim(const char **text, size_t *len);
 
 /*
- * A peer's bytes made fit for one line of log: printable ASCII stays, a backslash is doubled, everything else becomes
- * \xHH. Stops before the first byte whose form does not fit and then ends with "..." (cap at least 8).
+ * A peer's bytes made fit to stand between quotes in one line of log: printable ASCII stays, a backslash is doubled,
+ * everything else, quotes too, becomes \xHH: nothing in it ends the quotes and begins a key=value of its own. Stops before the first byte whose form does not fit and then ends with "..." (cap at least 8).
  */
 void text_escape(char *out, size_t cap, const void *data, size_t len);
+
+/*
+ * The length of the whole, shortest-form character (surrogates and what lies beyond U+10FFFF excluded) that these bytes
+ * start with, and its code point; 0 for none, *code is untouched then. len is at least 1.
+ */
+size_t text_char(uint32_t *code, const void *data, size_t len);
+
+/* Whether these bytes are whole characters of UTF-8, each in its shortest form. Nothing at all is, too. */
+bool text_is_utf8(const void *data, size_t len);
 
 /*
  * Makes the text valid UTF-8 without changing its length: each byte that is no part of a whole, shortest-form character

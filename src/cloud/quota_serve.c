@@ -55,7 +55,7 @@ static enum err answer_row(struct http_answer *a, const struct quota *q)
 		put_figure(j, "campaigns", q->row.campaigns);
 	put_figure(j, "bytes", q->row.bytes);
 	put_figure(j, "checkpoint", q->row.checkpoint);
-	return rest_answer(a, 200, j);
+	return http_answer_json(a, 200, j);
 }
 
 static enum err on_get(struct http_answer *a, struct http_request *rq, void *part)

@@ -81,9 +81,6 @@ enum err rest_error(struct http_answer *a, struct http_request *rq, enum err e);
 struct json *rest_error_begin(enum err e);
 enum err     rest_error_send(struct http_answer *a, enum err e, struct json *error);
 
-/* An answer of this status with this body, which stays the caller's. */
-enum err rest_answer(struct http_answer *a, int status, const struct json *body);
-
 /* 204. */
 enum err rest_done(struct http_answer *a);
 

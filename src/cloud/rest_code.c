@@ -105,5 +105,5 @@ enum err rest_code(struct http_answer *a, struct http_request *rq, void *part)
 	if (!j)
 		return ERR_NOMEM;
 	json_put_int(j, "code", code);
-	return rest_answer(a, 200, j);
+	return http_answer_json(a, 200, j);
 }

@@ -250,7 +250,7 @@ static enum err answer_stored(struct http_answer *a, const struct put *p)
 	if (row->is_conflict)
 		json_put_json(j, "newest", rest_checkpoint(&u->end.newest));
 	json_put_json(j, "quota", quota_after(u));
-	e = rest_answer(a, 201, j);
+	e = http_answer_json(a, 201, j);
 	if (e != ERR_OK)
 		return e;
 	http_answer_field(a, "Location", "/v1/campaigns/%s/checkpoint?version=%" PRId64, id, row->version);

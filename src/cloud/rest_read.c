@@ -66,7 +66,7 @@ enum err rest_list(struct http_answer *a, struct http_request *rq, void *part)
 	if (e == ERR_OK)
 		e = read_list(j, db, digest, &c->conf->limits);
 	readers_give(c->store, db);
-	return e == ERR_OK ? rest_answer(a, 200, j) : rest_error(a, rq, e);
+	return e == ERR_OK ? http_answer_json(a, 200, j) : rest_error(a, rq, e);
 }
 
 /* --- One campaign --- */
@@ -130,7 +130,7 @@ enum err rest_campaign(struct http_answer *a, struct http_request *rq, void *par
 		return rest_error(a, rq, e);
 	e = read_campaign(j, db, &who);
 	readers_give(c->store, db);
-	return e == ERR_OK ? rest_answer(a, 200, j) : rest_error(a, rq, e);
+	return e == ERR_OK ? http_answer_json(a, 200, j) : rest_error(a, rq, e);
 }
 
 /* --- Downloads --- */

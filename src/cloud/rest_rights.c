@@ -103,7 +103,7 @@ enum err rest_restore(struct http_answer *a, struct http_request *rq, void *part
 	if (e != ERR_OK)
 		return rest_error(a, rq, e);
 	j = rest_checkpoint(&c->row);
-	e = rest_answer(a, c->row.version == asked ? 200 : 201, j);
+	e = http_answer_json(a, c->row.version == asked ? 200 : 201, j);
 	if (e == ERR_OK && a->status == 201)
 		http_answer_field(a, "Location", "/v1/campaigns/%s/checkpoint?version=%" PRId64, http_path_part(rq, 0),
 		                  c->row.version);

@@ -16,18 +16,6 @@
 
 /* --- Answers --- */
 
-enum err rest_answer(struct http_answer *a, int status, const struct json *body)
-{
-	a->body = body ? json_text(body) : NULL;
-	if (!a->body)
-		return ERR_NOMEM;
-	a->body_len = strlen(a->body);
-	a->status   = status;
-	a->type     = "application/json";
-	a->no_store = true;
-	return ERR_OK;
-}
-
 enum err rest_done(struct http_answer *a)
 {
 	static char nothing[] = "";
@@ -62,7 +50,7 @@ enum err rest_error_send(struct http_answer *a, enum err e, struct json *error)
 		return ERR_NOMEM;
 	}
 	json_put_json(j, "error", error);
-	return rest_answer(a, err_http(e), j);
+	return http_answer_json(a, err_http(e), j);
 }
 
 enum err rest_error(struct http_answer *a, struct http_request *rq, enum err e)

@@ -30,6 +30,7 @@ struct vault_get;
 struct vault {
 	struct cloud     *cloud;
 	struct count     *per_address;
+	size_t            conn_count;
 	struct list       conns;
 	struct list       waiting;   /* uploads that could not even ask for their end */
 	size_t            under_way; /* errands */

@@ -342,6 +342,7 @@ static void leave(struct vault_conn *c)
 	list_remove(&c->in_conns);
 	if (!c->is_exempt)
 		count_give(v->per_address, c->key);
+	v->conn_count--;
 	metric_add(M_VAULT_CONNECTIONS, -1);
 	free(c);
 }
@@ -391,6 +392,7 @@ static void open_conn(struct vault_conn *c, const uint8_t *key, int64_t now_ms)
 	list_append(&v->conns, &c->in_conns);
 	timer_init(&c->timer, on_timer);
 	timer_set(v->cloud->loop, &c->timer, next_look_ms(c, now_ms));
+	v->conn_count++;
 	metric_inc(M_VAULT_CONNECTIONS);
 	ws_hand_over(c->ws, &v->handler, c);
 	log_debug("vault", id_of(c), "opens", "forwarded=%d", ws_conn_is_forwarded(c->ws));
@@ -400,7 +402,8 @@ static void open_conn(struct vault_conn *c, const uint8_t *key, int64_t now_ms)
 
 void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t now_ms)
 {
-	struct vault_conn *c = calloc(1, sizeof(*c));
+	size_t             most = (size_t)v->cloud->conf->limits.cloud_vaults;
+	struct vault_conn *c    = v->conn_count < most ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
 		refuse(ws);

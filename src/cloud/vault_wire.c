@@ -1,28 +1,31 @@
 /*
- * One row per message; parsing and building walk the row's fields.
+ * One row per message; parsing and building walk the row's letters.
  */
 #include "cloud/vault_wire.h"
 
 #include "base/auto.h"
+#include "base/layout.h"
 
 #define FROM_CLIENT 1
 #define FROM_SERVER 2
 #define BOTH        (FROM_CLIENT | FROM_SERVER)
 
-/*
- * A field is one letter:
- *	v  version u8       k  key 16 bytes     i  player's id 8 bytes   c  campaign 8 bytes
- *	z  size u32         w  which u8         f  fault u8              r  the rest
- */
+static const struct layout_field fields[LAYOUT_LETTERS] = {
+	['v'] = LAYOUT_INT(struct vault_msg, version, 1), ['z'] = LAYOUT_INT(struct vault_msg, size, 4),
+	['w'] = LAYOUT_INT(struct vault_msg, which, 1),   ['f'] = LAYOUT_INT(struct vault_msg, fault, 1),
+	['k'] = LAYOUT_BYTES(struct vault_msg, key),      ['i'] = LAYOUT_BYTES(struct vault_msg, id),
+	['c'] = LAYOUT_BYTES(struct vault_msg, campaign), ['r'] = LAYOUT_REST(struct vault_msg, rest, rest_len),
+};
+
 struct row {
 	uint8_t     op;
 	uint8_t     from;
 	uint8_t     bytes_min; /* opcode included */
-	const char *fields;
+	const char *letters;
 };
 
 static const struct row rows[] = {
-	/* op              from         min  fields */
+	/* op              from         min  letters */
 	{ VAULT_ECHO, BOTH, 1, "r" },
 	{ VAULT_FAULT, FROM_SERVER, 2, "f" },
 	{ VAULT_OPEN, FROM_CLIENT, 18, "vk" },
@@ -48,66 +51,6 @@ static const struct row *find_row(uint8_t op, uint8_t from)
 	return NULL;
 }
 
-static void read_field(struct vault_msg *m, struct rd *r, char field)
-{
-	switch (field) {
-	case 'v':
-		m->version = rd_u8(r);
-		break;
-	case 'z':
-		m->size = rd_u32(r);
-		break;
-	case 'w':
-		m->which = rd_u8(r);
-		break;
-	case 'f':
-		m->fault = rd_u8(r);
-		break;
-	case 'k':
-		rd_copy(r, m->key, sizeof(m->key));
-		break;
-	case 'i':
-		rd_copy(r, m->id, sizeof(m->id));
-		break;
-	case 'c':
-		rd_copy(r, m->campaign, sizeof(m->campaign));
-		break;
-	case 'r':
-		m->rest = rd_rest(r, &m->rest_len);
-		break;
-	}
-}
-
-static void write_field(struct wr *w, const struct vault_msg *m, char field)
-{
-	switch (field) {
-	case 'v':
-		wr_u8(w, m->version);
-		break;
-	case 'z':
-		wr_u32(w, m->size);
-		break;
-	case 'w':
-		wr_u8(w, m->which);
-		break;
-	case 'f':
-		wr_u8(w, m->fault);
-		break;
-	case 'k':
-		wr_bytes(w, m->key, sizeof(m->key));
-		break;
-	case 'i':
-		wr_bytes(w, m->id, sizeof(m->id));
-		break;
-	case 'c':
-		wr_bytes(w, m->campaign, sizeof(m->campaign));
-		break;
-	case 'r':
-		wr_bytes(w, m->rest, m->rest_len);
-		break;
-	}
-}
-
 static enum vault_parse parse(struct vault_msg *out, const uint8_t *bytes, size_t len, uint8_t from)
 {
 	const struct row *row = len > 0 ? find_row(bytes[0], from) : NULL;
@@ -120,8 +63,7 @@ static enum vault_parse parse(struct vault_msg *out, const uint8_t *bytes, size_
 	struct rd r = rd_over(bytes + 1, len - 1);
 
 	*out = (struct vault_msg){ .op = (enum vault_op)row->op };
-	for (const char *f = row->fields; *f; f++)
-		read_field(out, &r, *f);
+	layout_read(out, &r, fields, row->letters);
 	return rd_ok(&r) ? VAULT_PARSED : VAULT_SHORT;
 }
 
@@ -144,6 +86,5 @@ void vault_build(struct wr *w, const struct vault_msg *msg)
 		return;
 	}
 	wr_u8(w, row->op);
-	for (const char *f = row->fields; *f; f++)
-		write_field(w, msg, *f);
+	layout_write(w, msg, fields, row->letters);
 }

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "conf/conf_check.h"
+#include "conf/conf_env.h"
 #include "conf/conf_file.h"
 #include "conf/conf_table.h"
 #include "conf/conf_value.h"
@@ -162,24 +163,106 @@ static void unknown_variable(struct load *l, const char *variable, size_t len)
 	        nearest);
 }
 
+static void env_place(char place[CONF_NAME_BYTES + 16], const char *variable, size_t len)
+{
+	(void)text_format(place, CONF_NAME_BYTES + 16, "environment %.*s", (int)len, variable);
+}
+
 static void put_env(struct load *l, const char *variable)
 {
-	size_t                 len = strcspn(variable, "=");
-	const struct conf_row *row = conf_row_find_env(variable, len);
+	size_t                 len   = strcspn(variable, "=");
+	const char            *value = variable[len] ? variable + len + 1 : "";
+	const struct conf_row *row   = conf_row_find_env(variable, len);
 	char                   place[CONF_NAME_BYTES + 16];
 
 	if (!row) {
-		unknown_variable(l, variable, len);
+		if (!conf_promise_find(variable, len))
+			unknown_variable(l, variable, len);
 		return;
 	}
-	(void)text_format(place, sizeof(place), "environment %.*s", (int)len, variable);
+	/* So do tools pass on a number that nobody gave them. */
+	if (row->type == CONF_TYPE_NUMBER && !*value)
+		return;
+	env_place(place, variable, len);
 
 	bool *in_env = &l->in_env[row - conf_rows];
 	if (*in_env)
 		problem(l, place, "%s.%s is set by another variable already; keep one of the two", row->section,
 		        row->name);
 	*in_env = true;
-	put(l, row, variable[len] ? variable + len + 1 : "", place);
+	put(l, row, value, place);
+}
+
+/* The promise that this variable is, unless it says nothing; *value is what it says. */
+static const struct conf_promise *promise_of(const char **value, char place[CONF_NAME_BYTES + 16], const char *variable)
+{
+	size_t                     len = strcspn(variable, "=");
+	const struct conf_promise *p   = conf_promise_find(variable, len);
+
+	if (!p || p->is_idle)
+		return NULL;
+	env_place(place, variable, len);
+	*value = variable[len] ? variable + len + 1 : "";
+	if (!**value)
+		*value = p->empty;
+	return *value ? p : NULL;
+}
+
+static void note_outdone(struct load *l, const char *place, enum conf_row_id id)
+{
+	fprintf(l->report, "%s: changes nothing, because %s.%s is set already (%s)\n", place, conf_rows[id].section,
+	        conf_rows[id].name, l->conf.origins[id].text ? l->conf.origins[id].text : "wrongly");
+}
+
+/* After put_env of all, which wins. */
+static void put_promise(struct load *l, const char *variable)
+{
+	char                       place[CONF_NAME_BYTES + 16];
+	const char                *value;
+	const struct conf_promise *p = promise_of(&value, place, variable);
+
+	if (!p || p->is_port)
+		return;
+	if (l->in_env[p->row])
+		note_outdone(l, place, p->row);
+	else
+		put(l, &conf_rows[p->row], value, place);
+}
+
+/* After everything else but the defaults: the port of a default alone can be given. */
+static void put_port(struct load *l, const char *variable)
+{
+	char                       place[CONF_NAME_BYTES + 16];
+	const char                *value;
+	int64_t                    port;
+	const struct conf_promise *p = promise_of(&value, place, variable);
+
+	if (!p || !p->is_port)
+		return;
+	if (l->conf.origins[p->row].text || l->bad[p->row]) {
+		note_outdone(l, place, p->row);
+		return;
+	}
+
+	const struct conf_row *row   = &conf_rows[p->row];
+	AUTO(auto_free) char  *words = conf_promise_listen(conf_row_default(row, l->conf.server_production), value);
+	char                   shown[40];
+
+	text_escape(shown, sizeof(shown), value, strlen(value));
+	if (text_to_int(&port, value, 0, 65535) != ERR_OK)
+		problem(l, place, "\"%s\" is no port from 0 to 65535", shown);
+	else if (!words)
+		problem(l, place, "cannot be kept: out of memory");
+	else
+		put(l, row, words, place);
+}
+
+static void each_env(struct load *l, const struct conf_args *args,
+                     void (*put_one)(struct load *l, const char *variable))
+{
+	for (char **env = args->env; env && *env; env++)
+		if (strncmp(*env, ENV_PREFIX, strlen(ENV_PREFIX)) == 0)
+			put_one(l, *env);
 }
 
 /* the command line */
@@ -321,11 +404,11 @@ enum err conf_load(struct conf *out, const struct conf_args *args, FILE *report)
 	if (!load_begin(&l, report))
 		return load_fail(&l, out, ERR_NOMEM);
 	put_file(&l, args->file ? args->file : usual, args->file != NULL);
-	for (char **env = args->env; env && *env; env++)
-		if (strncmp(*env, ENV_PREFIX, strlen(ENV_PREFIX)) == 0)
-			put_env(&l, *env);
+	each_env(&l, args, put_env);
+	each_env(&l, args, put_promise);
 	for (size_t i = 0; i < args->set_count; i++)
 		put_set(&l, args->sets[i]);
+	each_env(&l, args, put_port);
 	return load_end(&l, out);
 }
 

@@ -29,11 +29,13 @@ struct conf_list {
 
 /* C type of each type word in conf.def. The char pointers are never NULL. */
 #define CONF_C_TEXT     char *
+#define CONF_C_WORD     char *
 #define CONF_C_HOST     char *
 #define CONF_C_HEADER   char *
 #define CONF_C_PATH     char *
 #define CONF_C_FLAG     bool
 #define CONF_C_COUNT    int64_t
+#define CONF_C_NUMBER   int64_t
 #define CONF_C_LEVEL    enum conf_level
 #define CONF_C_FORMAT   enum conf_format
 #define CONF_C_SCALE    enum conf_scale
@@ -42,7 +44,9 @@ struct conf_list {
 #define CONF_C_ORIGINS  struct conf_list
 #define CONF_C_LIST     struct conf_list
 
-#define CONF_COUNT_MAX 10000 /* of a COUNT; they begin at 1 */
+#define CONF_COUNT_MAX  10000 /* of a COUNT; they begin at 1 */
+#define CONF_NUMBER_MAX 65535 /* of a NUMBER; they begin at 0 */
+#define CONF_WORD_MAX   127   /* bytes of a WORD: players' programs cut them there */
 
 struct conf_origin; /* where each value came from; for --print-config */
 
@@ -65,7 +69,8 @@ struct conf_args {
 /*
  * Loads everything. Problems are written to report, one line each ("coopd.conf:12: ..."), all, not only the first.
  * ERR_MALFORMED when there was any, ERR_NOMEM; *out is empty then and needs no conf_fini. A COOP_ variable that no
- * setting knows is a line in report, too, but no problem: the protocol documents name variables of their own.
+ * setting knows is a line in report, too, but no problem, and so is one from the protocol documents
+ * (COOP_SIGNALING_TOKEN, COOP_MASTER_PORT, ...) that another source of its setting wins over.
  */
 enum err conf_load(struct conf *out, const struct conf_args *args, FILE *report);
 void     conf_fini(struct conf *c);

@@ -5,7 +5,10 @@
 #include "conf/conf_check.h"
 
 #include "base/auto.h"
+#include "base/text.h"
+#include "conf/conf_word.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -32,6 +35,12 @@ __attribute__((format(printf, 3, 4))) static void problem(struct check *k, enum 
 	k->problems++;
 }
 
+/* Somebody who wrote one of two that do not fit looks for the mistake where he wrote it. */
+static bool is_default(const struct check *k, enum conf_row_id id)
+{
+	return strcmp(k->conf->origins[id].text, "default") == 0;
+}
+
 static void check_tls(struct check *k)
 {
 	const struct conf *c     = k->conf;
@@ -47,6 +56,35 @@ static void check_tls(struct check *k)
 		problem(k, CONF_ROW_tls_key, "tls.key: a private key needs its certificate, tls.cert");
 	else if (wants && !cert)
 		problem(k, CONF_ROW_tunnel_tls_listen, "tunnel.tls_listen: needs tls.cert and tls.key");
+	else if (c->tls_require && !cert)
+		problem(k, CONF_ROW_tls_require, "tls.require: needs tls.cert and tls.key");
+}
+
+/* In production nothing is made up that a TURN server or other programs have to know. */
+static void check_secret(struct check *k, enum conf_row_id id, const char *variable, const char *whose,
+                         const char *else_set)
+{
+	const char *secret = *(char *const *)conf_field_const(k->conf, &conf_rows[id]);
+
+	if (!k->bad[id] && !*secret)
+		problem(k, id,
+		        "%s.%s: is empty, and in production nobody makes it up; make one with \"openssl rand -hex 32\" "
+		        "and set it here or as %s (%s), or set %s = no",
+		        conf_rows[id].section, conf_rows[id].name, variable, whose, else_set);
+}
+
+static void check_secrets(struct check *k)
+{
+	const struct conf *c = k->conf;
+
+	if (!c->server_production)
+		return;
+	if (c->lobby_enable)
+		check_secret(k, CONF_ROW_turn_secret, "COOP_TURN_SECRET", "the TURN server gets the same",
+		             "lobby.enable");
+	if (c->signal_enable || c->lobby_enable)
+		check_secret(k, CONF_ROW_signal_token, "COOP_SIGNALING_TOKEN", "players are told it",
+		             "signal.enable and lobby.enable");
 }
 
 static void check_paths(struct check *k)
@@ -58,6 +96,164 @@ static void check_paths(struct check *k)
 		        "admin.socket: \"%s\" has %zu bytes; the path of a unix socket has at most %zu, choose a "
 		        "shorter server.run",
 		        admin, strlen(admin), UNIX_PATH_BYTES_MAX);
+}
+
+/* What players' programs are told as it is: one that they cannot read leaves them without a way to each other. */
+static const struct form {
+	enum conf_row_id id;
+	const char      *begins[3]; /* one of these; none: with the place itself */
+	bool             is_page;   /* something stands behind that; else a place */
+	bool             needs_port;
+	const char      *how;
+} forms[] = {
+	{ CONF_ROW_turn_uri,
+	  { "turn:", "turns:" },
+	  .how = "is no TURN server; write turn:host:port or turns:host:port, and no transport behind" },
+	{ CONF_ROW_stun_uri,
+	  { "stun:", "stuns:" },
+	  .how = "is no STUN server; write stun:host:port or stuns:host:port, and nothing behind" },
+	{ CONF_ROW_signal_url, .needs_port = true,
+	  .how = "is no place to connect to; write host:port, without a scheme" },
+	{ CONF_ROW_latest_url,
+	  { "https://", "http://" },
+	  .is_page = true,
+	  .how     = "is no page; write https:// or http:// and what follows" },
+};
+
+/* Where the beginning ends; NULL: it is another one. */
+static const char *skip_beginning(const struct form *f, const char *text)
+{
+	if (!f->begins[0])
+		return text;
+	for (const char *const *b = f->begins; *b; b++) {
+		if (strncmp(text, *b, strlen(*b)) == 0)
+			return text + strlen(*b);
+	}
+	return NULL;
+}
+
+static void check_form(struct check *k, const struct form *f)
+{
+	const struct conf_row *row  = &conf_rows[f->id];
+	const char            *text = *(char *const *)conf_field_const(k->conf, row);
+	const char            *rest = skip_beginning(f, text);
+	char                   shown[100];
+
+	if (k->bad[f->id] || !*text || (rest && (f->is_page ? *rest != '\0' : conf_word_is_place(rest, f->needs_port))))
+		return;
+	text_escape(shown, sizeof(shown), text, strlen(text));
+	problem(k, f->id, "%s.%s: \"%s\" %s", row->section, row->name, shown, f->how);
+}
+
+/* Fields that clients send themselves: a proxy passes them on, and then everybody would be whoever he says. */
+static void check_header(struct check *k)
+{
+	static const char *const clients[] = { "Host",          "Connection",      "Content-Length",    "Content-Type",
+		                               "Authorization", "Origin",          "Transfer-Encoding", "User-Agent",
+		                               "Accept",        "Accept-Encoding", "Accept-Language",   "Cookie",
+		                               "Referer",       "Range",           "If-Match",          "If-None-Match",
+		                               "Upgrade",       "Expect",          "Cache-Control" };
+	const char              *name      = k->conf->http_client_address_header;
+
+	for (size_t i = 0; i < COUNT_OF(clients) && !k->bad[CONF_ROW_http_client_address_header]; i++) {
+		if (text_same_nocase(name, clients[i]))
+			problem(k, CONF_ROW_http_client_address_header,
+			        "http.client_address_header: \"%s\" is a field that every client sends; name the one "
+			        "that "
+			        "your proxy sets, such as X-Forwarded-For",
+			        clients[i]);
+	}
+}
+
+/* Where the server listens. */
+struct place {
+	enum conf_row_id id;
+	const char      *word;
+	uint8_t          addr[sizeof(struct in6_addr)];
+	bool             is_ipv6;
+	int64_t          port;
+};
+
+/* The word has its form already. False: any free port, so that it meets no other. */
+static bool read_place(struct place *p, enum conf_row_id id, const char *word)
+{
+	const char *colon = strrchr(word, ':');
+	char        host[INET6_ADDRSTRLEN + 2];
+	size_t      len;
+
+	*p = (struct place){ .id = id, .word = word, .is_ipv6 = *word == '[' };
+	if (!colon || text_to_int(&p->port, colon + 1, 1, 65535) != ERR_OK)
+		return false;
+	word += p->is_ipv6;
+	len = (size_t)(colon - word) - p->is_ipv6;
+	return len < sizeof(host) && text_format(host, sizeof(host), "%.*s", (int)len, word) &&
+	       inet_pton(p->is_ipv6 ? AF_INET6 : AF_INET, host, p->addr) == 1;
+}
+
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	return a->is_ipv6 == b->is_ipv6 && a->port == b->port && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
+}
+
+#define LISTENERS 6
+
+/* The words of what is listened on with these settings. */
+static size_t list_listeners(const struct check *k, enum conf_row_id ids[LISTENERS])
+{
+	const struct conf *c = k->conf;
+	const struct {
+		enum conf_row_id id;
+		bool             is_used;
+	} all[]      = { { CONF_ROW_http_listen, c->http_enable },
+		         { CONF_ROW_http_tls_listen, c->http_enable && *c->tls_cert },
+		         { CONF_ROW_tunnel_listen, c->tunnel_enable },
+		         { CONF_ROW_tunnel_tls_listen, c->tunnel_enable },
+		         { CONF_ROW_signal_listen, c->signal_enable },
+		         { CONF_ROW_signal_tls_listen, c->signal_enable && *c->tls_cert } };
+	size_t count = 0;
+
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		if (all[i].is_used && !k->bad[all[i].id])
+			ids[count++] = all[i].id;
+	}
+	return count;
+}
+
+static const struct conf_list *words_of(const struct check *k, enum conf_row_id id)
+{
+	return conf_field_const(k->conf, &conf_rows[id]);
+}
+
+/* Says it when one of those before is the same as word number at of ids[which]; for the first of them. */
+static void check_place(struct check *k, const enum conf_row_id *ids, size_t which, size_t at)
+{
+	struct place p, other;
+
+	if (!read_place(&p, ids[which], words_of(k, ids[which])->words[at]))
+		return;
+	for (size_t i = 0; i <= which; i++) {
+		const struct conf_list *list = words_of(k, ids[i]);
+
+		for (size_t n = 0; n < (i < which ? list->count : at); n++) {
+			if (!read_place(&other, ids[i], list->words[n]) || !is_same_place(&p, &other))
+				continue;
+			problem(k, is_default(k, p.id) ? other.id : p.id,
+			        "%s.%s: %s is in %s.%s already, and only one can listen there", conf_rows[p.id].section,
+			        conf_rows[p.id].name, p.word, conf_rows[other.id].section, conf_rows[other.id].name);
+			return;
+		}
+	}
+}
+
+static void check_places(struct check *k)
+{
+	enum conf_row_id ids[LISTENERS];
+	size_t           count = list_listeners(k, ids);
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t n = 0; n < words_of(k, ids[i])->count; n++)
+			check_place(k, ids, i, n);
+	}
 }
 
 /* Pairs of limits of which the first may not be above the second. */
@@ -75,6 +271,8 @@ static const struct order {
 	  "one slow connection would use up what all share" },
 	{ CONF_ROW_limits_ws_control, CONF_ROW_limits_ws_output_total,
 	  "one slow connection would use up what all share" },
+	{ CONF_ROW_limits_lobby_evict_ms, CONF_ROW_limits_lobby_ttl_ms,
+	  "a lobby would be gone before it could make room" },
 };
 
 static void check_order(struct check *k, const struct order *o)
@@ -84,10 +282,9 @@ static void check_order(struct check *k, const struct order *o)
 
 	if (low <= high || k->bad[o->low] || k->bad[o->high])
 		return;
-	/* Somebody who wrote one of the two looks for the mistake where he wrote it. */
-	bool low_is_default = strcmp(k->conf->origins[o->low].text, "default") == 0;
-	problem(k, low_is_default ? o->high : o->low, "limits.%s (%" PRId64 ") is above limits.%s (%" PRId64 "): %s",
-	        conf_rows[o->low].name, low, conf_rows[o->high].name, high, o->otherwise);
+	problem(k, is_default(k, o->low) ? o->high : o->low,
+	        "limits.%s (%" PRId64 ") is above limits.%s (%" PRId64 "): %s", conf_rows[o->low].name, low,
+	        conf_rows[o->high].name, high, o->otherwise);
 }
 
 size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
@@ -95,7 +292,12 @@ size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
 	struct check k = { .conf = c, .bad = bad, .report = report };
 
 	check_tls(&k);
+	check_secrets(&k);
 	check_paths(&k);
+	check_header(&k);
+	check_places(&k);
+	for (size_t i = 0; i < COUNT_OF(forms); i++)
+		check_form(&k, &forms[i]);
 	for (size_t i = 0; i < COUNT_OF(orders); i++)
 		check_order(&k, &orders[i]);
 	return k.problems;

@@ -14,11 +14,13 @@
 /* One for each type word of conf.def, and one for all rows of limits.def. */
 enum conf_type {
 	CONF_TYPE_TEXT,
+	CONF_TYPE_WORD,
 	CONF_TYPE_HOST,
 	CONF_TYPE_HEADER,
 	CONF_TYPE_PATH,
 	CONF_TYPE_FLAG,
 	CONF_TYPE_COUNT,
+	CONF_TYPE_NUMBER,
 	CONF_TYPE_LEVEL,
 	CONF_TYPE_FORMAT,
 	CONF_TYPE_SCALE,

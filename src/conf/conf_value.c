@@ -20,7 +20,7 @@ static bool no_memory(struct conf_why *why)
 	return false;
 }
 
-/* text: TEXT, HOST, HEADER, PATH */
+/* text: TEXT, WORD, HOST, HEADER, PATH */
 
 static bool keep_text(void *field, const char *text, struct conf_why *why)
 {
@@ -40,7 +40,15 @@ static bool parse_text(void *field, const struct conf_row *row, const char *text
 	if (!(row->flags & SECRET) && conf_word_has_comment(text))
 		return conf_refuse(why, row, text,
 		                   "has a # or ; at its start or after a blank, which begins a comment");
+	/* It goes into JSON; a path has the bytes that the file system has. */
+	if (row->type == CONF_TYPE_TEXT && !(row->flags & SECRET) && !conf_word_is_utf8(text))
+		return conf_refuse(why, row, text, "is not valid UTF-8");
 	return keep_text(field, text, why);
+}
+
+static bool parse_word(void *field, const struct conf_row *row, const char *text, struct conf_why *why)
+{
+	return (!*text || conf_word_plain(row, text, why)) && keep_text(field, text, why);
 }
 
 static bool parse_host(void *field, const struct conf_row *row, const char *text, struct conf_why *why)
@@ -299,6 +307,13 @@ static bool parse_count(void *field, const struct conf_row *row, const char *tex
 	return conf_refuse(why, row, text, "is not a number from 1 to %d", CONF_COUNT_MAX);
 }
 
+static bool parse_number(void *field, const struct conf_row *row, const char *text, struct conf_why *why)
+{
+	if (text_to_int(field, text, 0, CONF_NUMBER_MAX) == ERR_OK)
+		return true;
+	return conf_refuse(why, row, text, "is not a number from 0 to %d", CONF_NUMBER_MAX);
+}
+
 static void print_limit(FILE *out, const void *field)
 {
 	fprintf(out, "%" PRId64, *(const int64_t *)field);
@@ -316,11 +331,13 @@ static const struct kind {
 	const char *form;
 } kinds[CONF_TYPES] = {
 	[CONF_TYPE_TEXT]     = { parse_text, print_text, fini_text, "text" },
+	[CONF_TYPE_WORD]     = { parse_word, print_text, fini_text, "a word of ASCII characters without blanks" },
 	[CONF_TYPE_HOST]     = { parse_host, print_text, fini_text, "a host name or numeric address" },
 	[CONF_TYPE_HEADER]   = { parse_header, print_text, fini_text, "the name of a header field" },
 	[CONF_TYPE_PATH]     = { parse_text, print_text, fini_text, "a path" },
 	[CONF_TYPE_FLAG]     = { parse_flag, print_flag, fini_nothing, "yes or no" },
 	[CONF_TYPE_COUNT]    = { parse_count, print_limit, fini_nothing, "a number from 1 to 10000" },
+	[CONF_TYPE_NUMBER]   = { parse_number, print_limit, fini_nothing, "a number from 0 to 65535" },
 	[CONF_TYPE_LEVEL]    = { parse_level, print_level, fini_nothing, "error, warn, info or debug" },
 	[CONF_TYPE_FORMAT]   = { parse_format, print_format, fini_nothing, "text or json" },
 	[CONF_TYPE_SCALE]    = { parse_scale, print_scale, fini_nothing, "cut or full" },

@@ -92,19 +92,33 @@ static bool is_host(const char *text, size_t len, const char *letters)
 	return len > 0 && len <= 253 && good >= len && text[0] != '.' && text[0] != '-';
 }
 
+/* host, host:port, [IPv6] or [IPv6]:port, and nothing behind; *port is where it begins, or NULL. */
+static bool is_place(const char **port, const char *text, const char *letters)
+{
+	size_t len  = *text == '[' ? strcspn(text, "]") + 1 : strcspn(text, ":");
+	bool   good = *text == '[' ? len <= strlen(text) && is_address(AF_INET6, text + 1, len - 2)
+	                           : is_host(text, len, letters);
+
+	*port = good && text[len] == ':' ? text + len + 1 : NULL;
+	return good && (!text[len] || (*port && is_number(*port, 65535)));
+}
+
 static bool is_origin(const char *word)
 {
-	size_t scheme = strspn(word, LOWER);
+	size_t      scheme = strspn(word, LOWER);
+	const char *port;
 
-	if (scheme == 0 || strncmp(word + scheme, "://", 3) != 0)
+	return scheme > 0 && strncmp(word + scheme, "://", 3) == 0 &&
+	       is_place(&port, word + scheme + 3, LOWER DIGITS ".-_");
+}
+
+bool conf_word_is_place(const char *text, bool needs_port)
+{
+	const char *port;
+
+	if (!is_place(&port, text, LOWER UPPER DIGITS ".-_"))
 		return false;
-
-	const char *host = word + scheme + 3;
-	size_t      len  = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-	bool        good = *host == '[' ? len <= strlen(host) && is_address(AF_INET6, host + 1, len - 2)
-	                                : is_host(host, len, LOWER DIGITS ".-_");
-
-	return good && (!host[len] || (host[len] == ':' && is_number(host + len + 1, 65535)));
+	return port ? !is_number(port, 0) : !needs_port;
 }
 
 static bool check_origin(const struct conf_row *row, const char *word, struct conf_why *why)
@@ -137,6 +151,20 @@ bool conf_word_host(const struct conf_row *row, const char *word, struct conf_wh
 	       conf_refuse(why, row, word, "is no host name; write it without scheme, port and path: coop.example.org");
 }
 
+bool conf_word_plain(const struct conf_row *row, const char *word, struct conf_why *why)
+{
+	for (const char *c = word; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f)
+			return conf_refuse(why, row, word,
+			                   "has a character that is no plain letter, digit or sign; blanks do not "
+			                   "belong here either");
+	if (strlen(word) > CONF_WORD_MAX)
+		return conf_refuse(why, row, word, "is longer than %d characters, where players' programs cut it",
+		                   CONF_WORD_MAX);
+	return (row->flags & SECRET) || !conf_word_has_comment(word) ||
+	       conf_refuse(why, row, word, "begins with # or ;, which begins a comment");
+}
+
 bool conf_word_header(const struct conf_row *row, const char *word, struct conf_why *why)
 {
 	size_t len = strlen(word);
@@ -163,4 +191,14 @@ bool conf_word_has_control(const char *text)
 		if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
 			return true;
 	return false;
+}
+
+bool conf_word_is_utf8(const char *text)
+{
+	char copy[CONF_VALUE_BYTES_MAX + 1];
+
+	if (!text_copy(copy, sizeof(copy), text))
+		return false;
+	text_make_utf8(copy);
+	return strcmp(copy, text) == 0;
 }

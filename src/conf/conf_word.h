@@ -19,12 +19,20 @@ bool conf_refuse(struct conf_why *why, const struct conf_row *row, const char *w
 bool conf_word_check(const struct conf_row *row, const char *word, struct conf_why *why);
 
 bool conf_word_host(const struct conf_row *row, const char *word, struct conf_why *why);
+/* For a WORD: at most CONF_WORD_MAX printable ASCII characters, no blank among them. */
+bool conf_word_plain(const struct conf_row *row, const char *word, struct conf_why *why);
+
 bool conf_word_header(const struct conf_row *row, const char *word, struct conf_why *why);
+
+/* host:port or [IPv6]:port, with a port from 1 to 65535, which may be missing unless it is needed. */
+bool conf_word_is_place(const char *text, bool needs_port);
 
 /* Something that the file format would take for a comment: # or ; at the start or after a blank. */
 bool conf_word_has_comment(const char *text);
 
 /* A control character other than tab. */
 bool conf_word_has_control(const char *text);
+
+bool conf_word_is_utf8(const char *text); /* at most CONF_VALUE_BYTES_MAX bytes */
 
 #endif

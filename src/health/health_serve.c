@@ -11,25 +11,14 @@
 
 void health_init(struct health *h, const struct store *store)
 {
-	h->store = store;
+	h->store   = store;
+	h->lobbies = NULL;
 	atomic_init(&h->state, HEALTH_STARTING);
 }
 
 void health_set(struct health *h, enum health_state state)
 {
 	atomic_store(&h->state, (int)state);
-}
-
-static enum err answer(struct http_answer *a, int status, const struct json *j)
-{
-	a->body = json_text(j);
-	if (!a->body)
-		return ERR_NOMEM;
-	a->body_len = strlen(a->body);
-	a->status   = status;
-	a->type     = "application/json";
-	a->no_store = true;
-	return ERR_OK;
 }
 
 static enum err on_healthz(struct http_answer *a, struct http_request *rq, void *part)
@@ -41,11 +30,11 @@ static enum err on_healthz(struct http_answer *a, struct http_request *rq, void 
 	if (!j)
 		return ERR_NOMEM;
 	json_put_bool(j, "ok", true);
-	json_put_int(j, "lobbies", 0); /* this server keeps no lobby list */
+	json_put_int(j, "lobbies", h->lobbies ? h->lobbies(h->lobbies_arg) : 0);
 	json_put_text(j, "version", COOPD_VERSION);
 	json_put_text(j, "store", store_health_text(store_health(h->store)));
 	json_put_bool(j, "draining", atomic_load(&h->state) == HEALTH_DRAINING);
-	return answer(a, 200, j);
+	return http_answer_json(a, 200, j);
 }
 
 /* Draining comes first: it is what the operator wanted, and it will not get better. */
@@ -70,7 +59,7 @@ static enum err on_readyz(struct http_answer *a, struct http_request *rq, void *
 		return ERR_NOMEM;
 	json_put_bool(j, "ready", !why);
 	json_put_text(j, "state", why ? why : "ready");
-	return answer(a, why ? 503 : 200, j);
+	return http_answer_json(a, why ? 503 : 200, j);
 }
 
 const struct http_route health_routes[] = {

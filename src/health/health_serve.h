@@ -15,6 +15,7 @@
 #include "store/store.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 enum health_state { HEALTH_STARTING, HEALTH_READY, HEALTH_DRAINING };
 
@@ -22,11 +23,14 @@ enum health_state { HEALTH_STARTING, HEALTH_READY, HEALTH_DRAINING };
 struct health {
 	const struct store *store;
 	atomic_int          state; /* enum health_state */
+	/* Says how many lobbies there are, from any thread and without waiting; NULL: there is no list of them. */
+	int64_t (*lobbies)(void *arg);
+	void *lobbies_arg;
 };
 
 extern const struct http_route health_routes[];
 
-/* In HEALTH_STARTING. store must outlive h. */
+/* In HEALTH_STARTING, without lobbies, which the caller may set before anybody asks. store must outlive h. */
 void health_init(struct health *h, const struct store *store);
 
 /* Any thread. */

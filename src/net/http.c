@@ -28,27 +28,30 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+/*
+ * A connection's memory besides its head; of both together, half is what is read at once. With the usual limit of a head
+ * that is 32 KiB, the most for which the library asks the heap. More it maps, and clears, anew for each connection, and a
+ * small request costs twice as much.
+ */
+#define MEMORY_BYTES (16 * 1024)
+
 #define STACK_BYTES      (256 * 1024)
-#define MEMORY_BYTES     (128 * 1024) /* per connection; half of it is what is read at once. Untouched pages cost nothing */
 #define UNSENT_BYTES     (128 * 1024)
 #define STOP_MS          2000
 #define LINGER_BYTES_MAX (1024 * 1024)
 #define LINGER_WAIT_MS   2000
 
-/*
- * Threads the library may have beyond the slots: those of CUT connections that are on their way out. At this many it
- * closes newcomers unseen.
- */
-#define DYING_MAX 1024
-
 struct http_listener {
-	int                fd;
-	struct MHD_Daemon *daemon;
+	struct http_server *server;
+	int                 fd;
+	bool                is_tls;
+	struct MHD_Daemon  *daemon;
 };
 
 /* --- The library's callbacks --- */
@@ -66,40 +69,89 @@ static int fd_of(struct MHD_Connection *mhd)
 	return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-static void enter(struct http_server *s, struct MHD_Connection *mhd, void **context)
+/* The library does not say how long the address is that it kept: its family does. */
+static struct addr peer_of(struct MHD_Connection *mhd)
 {
-	struct http_request    *rq   = calloc(1, sizeof(*rq));
-	int                     fd   = fd_of(mhd);
-	struct addr             peer = { .family = ADDR_NONE };
-	struct sockaddr_storage sa;
-	socklen_t               len = sizeof(sa);
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr          *sa   = info ? info->client_addr : NULL;
+	struct addr                     peer = { .family = ADDR_NONE };
+
+	if (sa && sa->sa_family == AF_INET)
+		addr_of_sockaddr(&peer, sa, sizeof(struct sockaddr_in));
+	else if (sa && sa->sa_family == AF_INET6)
+		addr_of_sockaddr(&peer, sa, sizeof(struct sockaddr_in6));
+	else if (sa && sa->sa_family == AF_UNIX)
+		addr_of_sockaddr(&peer, sa, sizeof(sa->sa_family));
+	return peer;
+}
+
+static void enter(struct http_listener *l, struct MHD_Connection *mhd, void **context)
+{
+	struct http_server  *s    = l->server;
+	struct http_request *rq   = calloc(1, sizeof(*rq));
+	int                  fd   = fd_of(mhd);
+	struct addr          peer = peer_of(mhd);
 
 	if (!rq) {
 		shutdown(fd, SHUT_RDWR);
 		return;
 	}
-	/* Not from the library, which does not say how long the address is that it kept. */
-	if (getpeername(fd, (struct sockaddr *)&sa, &len) == 0)
-		addr_of_sockaddr(&peer, (struct sockaddr *)&sa, len);
 	rq->server = s;
 	rq->mhd    = mhd;
+	if (l->is_tls)
+		http_session_begin(&rq->session, &s->tls, mhd);
 	http_table_enter(&s->table, &rq->slot, fd, &peer);
 	*context = rq;
+}
+
+static void count_failed_handshake(const struct http_request *rq)
+{
+	char client[ADDR_TEXT_BYTES];
+
+	metric_inc(M_HTTP_TLS_FAILED);
+	if (!log_is_on(LOG_DEBUG))
+		return;
+	addr_text_log(client, &rq->slot.peer);
+	log_debug("http", rq->slot.id, "shakes-no-hands", "server=%s client=%s", rq->server->cfg.name, client);
+}
+
+/*
+ * Newcomers are closed unseen while so many have a descriptor, those that are on their way out included: one number for
+ * all listeners, so that it is known how many descriptors HTTP can take. Each listener may be one late.
+ */
+static enum MHD_Result on_accept(void *arg, const struct sockaddr *peer, socklen_t len)
+{
+	const struct http_server *s = arg;
+
+	(void)peer;
+	(void)len;
+	return atomic_load(&s->open) < s->cfg.connections_max + s->cfg.leaving_max ? MHD_YES : MHD_NO;
 }
 
 static void on_connection(void *arg, struct MHD_Connection *mhd, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
-	struct http_server  *s  = arg;
-	struct http_request *rq = *context;
+	struct http_listener *l  = arg;
+	struct http_request  *rq = *context;
 
+	atomic_fetch_add(&l->server->open, what == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1);
 	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		enter(s, mhd, context);
+		enter(l, mhd, context);
 	} else if (rq) {
-		http_table_leave(&s->table, &rq->slot);
+		if (!http_session_end(&rq->session))
+			count_failed_handshake(rq);
+		http_table_leave(&l->server->table, &rq->slot);
+		free(rq->query);
 		free(rq);
 		*context = NULL;
 	}
+}
+
+/* The library takes it apart where it lies. Without memory there is none, as if it had not been sent. */
+static void keep_query(struct http_request *rq, const char *mark)
+{
+	free(rq->query);
+	rq->query = mark ? strdup(mark + 1) : NULL;
 }
 
 static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mhd)
@@ -111,6 +163,7 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 		rq->began_ms   = clock_mono_ms();
 		rq->target     = uri;
 		rq->line_bytes = strlen(uri); /* here it has its query still */
+		keep_query(rq, strchr(uri, '?'));
 		http_table_hear(&s->table, &rq->slot);
 	}
 	return NULL;
@@ -136,7 +189,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 	if (came == 0)
 		return http_request_finish(rq);
 	*len = 0; /* taken */
-	return rq->route->body ? http_body_data(rq, data, came) : MHD_NO;
+	return http_request_data(rq, data, came);
 }
 
 /*
@@ -152,6 +205,8 @@ static void linger(struct http_request *rq)
 
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_LINGERING))
 		return;
+	if (rq->session.is_tls)
+		http_session_close(rq->mhd);
 	shutdown(p.fd, SHUT_WR);
 	while (seen < LINGER_BYTES_MAX && poll(&p, 1, LINGER_WAIT_MS) > 0) {
 		ssize_t n = recv(p.fd, sink, sizeof(sink), MSG_DONTWAIT);
@@ -160,6 +215,12 @@ static void linger(struct http_request *rq)
 			break;
 		seen += (size_t)n;
 	}
+}
+
+/* Whether the peer may have said more than was read. Who sent a small body as he should is not waited for. */
+static bool has_rest(const struct http_request *rq)
+{
+	return rq->has_body && (!rq->is_whole || http_request_has_unread(rq));
 }
 
 static void count_answer(unsigned status)
@@ -180,8 +241,8 @@ static void log_answer(const struct http_request *rq, bool known, unsigned statu
 	addr_text_log(client, known ? &rq->client : &rq->slot.peer);
 	if (known)
 		text_escape(path, sizeof(path), rq->path, strlen(rq->path));
-	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=%s status=%u ms=%lld", rq->server->cfg.name,
-	          client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
+	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=\"%s\" status=%u ms=%lld",
+	          rq->server->cfg.name, client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
 }
 
 /* *state is NULL when the library answered before on_request was called. */
@@ -195,12 +256,12 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 
 	if (!rq)
 		return;
-	http_body_close(rq);
+	http_request_close(rq);
 	if (info) {
 		count_answer(info->http_status);
 		log_answer(rq, ours, info->http_status);
 	}
-	if (info && (ours ? sent && rq->has_body : why == MHD_REQUEST_TERMINATED_WITH_ERROR))
+	if (info && (ours ? sent && has_rest(rq) : why == MHD_REQUEST_TERMINATED_WITH_ERROR))
 		linger(rq);
 	else
 		http_table_move(&s->table, &rq->slot, HTTP_IDLE); /* also on its way to the close */
@@ -226,24 +287,28 @@ static void on_log(void *arg, const char *format, va_list args)
 		return;
 	text_formatv(text, sizeof(text), format, args);
 	text_escape(line, sizeof(line), text, strcspn(text, "\n"));
-	log_debug("http", 0, "library", "server=%s %s", s->cfg.name, line);
+	log_debug("http", 0, "library", "server=%s says=\"%s\"", s->cfg.name, line);
 }
 
 /* --- Start and stop --- */
 
-static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
+static struct MHD_Daemon *start_daemon(struct http_listener *l)
 {
-	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
-	                 MHD_USE_ERROR_LOG;
-	unsigned most = (unsigned)s->cfg.connections_max + DYING_MAX;
+	static struct MHD_OptionItem plain[] = { { MHD_OPTION_END, 0, NULL } };
 
-	return MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
-	                        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
+	struct http_server *s = l->server;
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL | MHD_USE_ITC |
+	                 MHD_USE_ERROR_LOG | (l->is_tls ? MHD_USE_TLS : 0);
+	unsigned most = (unsigned)(s->cfg.connections_max + s->cfg.leaving_max);
+
+	return MHD_start_daemon(flags, 0, on_accept, s, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+	                        MHD_OPTION_LISTEN_SOCKET, l->fd, MHD_OPTION_CONNECTION_LIMIT, most,
 	                        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)s->conf->limits.http_head + MEMORY_BYTES,
 	                        MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-	                        on_connection, s, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
+	                        on_connection, l, MHD_OPTION_URI_LOG_CALLBACK, on_first_line, s,
 	                        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_UNESCAPE_CALLBACK,
-	                        keep_escapes, s, MHD_OPTION_END);
+	                        keep_escapes, s, MHD_OPTION_ARRAY, l->is_tls ? http_tls_options : plain,
+	                        MHD_OPTION_END);
 }
 
 /*
@@ -263,7 +328,7 @@ static enum err start_daemons(struct http_server *s)
 		struct http_listener *l = &s->listeners[i];
 
 		tune(l->fd);
-		l->daemon = start_daemon(s, l->fd);
+		l->daemon = start_daemon(l);
 		if (l->daemon)
 			continue;
 		log_error("http", 0, "fails", "server=%s cannot start its threads: %s", s->cfg.name, strerror(errno));
@@ -282,6 +347,7 @@ static enum err start_table(struct http_server *s)
 		.unlimited       = &s->trusted,
 		.request_ms      = s->conf->limits.http_request_ms,
 		.idle_ms         = s->conf->limits.http_idle_ms,
+		.push_ms         = s->conf->limits.http_answer_push_ms,
 		.rate            = s->conf->limits.http_transfer_rate,
 		.rate_ms         = s->conf->limits.http_transfer_rate_ms,
 	};
@@ -336,38 +402,42 @@ static void free_server(struct http_server *s)
 	}
 	free(s->listeners);
 	http_transfers_fini(&s->transfers);
+	http_tls_fini(&s->tls);
 	addr_nets_fini(&s->trusted);
 	free(s);
 }
 
-static struct http_server *new_server(const struct http_config *cfg, const struct conf *conf, const int *fds,
-                                      size_t fd_count)
+static struct http_server *new_server(const struct http_config *cfg, const struct conf *conf,
+                                      const struct http_listen *on, size_t count, const struct http_cert *cert)
 {
 	struct http_server   *s         = calloc(1, sizeof(*s));
-	struct http_listener *listeners = calloc(fd_count ? fd_count : 1, sizeof(*listeners));
+	struct http_listener *listeners = calloc(count ? count : 1, sizeof(*listeners));
 
 	if (!s || !listeners) {
-		for (size_t i = 0; i < fd_count; i++)
-			close(fds[i]);
+		for (size_t i = 0; i < count; i++)
+			close(on[i].fd);
 		free(listeners);
 		free(s);
 		return NULL;
 	}
-	for (size_t i = 0; i < fd_count; i++)
-		listeners[i].fd = fds[i];
-	s->cfg            = *cfg;
-	s->conf           = conf;
+	for (size_t i = 0; i < count; i++)
+		listeners[i] = (struct http_listener){ .server = s, .fd = on[i].fd, .is_tls = on[i].is_tls };
+	s->cfg  = *cfg;
+	s->conf = conf;
+	if (s->cfg.leaving_max == 0)
+		s->cfg.leaving_max = HTTP_LEAVING_MAX;
 	s->listeners      = listeners;
-	s->listener_count = fd_count;
+	s->listener_count = count;
 	http_transfers_init(&s->transfers, (size_t)conf->limits.http_transfers,
 	                    (size_t)conf->limits.http_transfers_per_address);
+	http_tls_init(&s->tls, cert);
 	return s;
 }
 
-enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf, const int *fds,
-                    size_t fd_count)
+enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf,
+                    const struct http_listen *on, size_t count, const struct http_cert *cert)
 {
-	struct http_server *s = new_server(cfg, conf, fds, fd_count);
+	struct http_server *s = new_server(cfg, conf, on, count, cert);
 	enum err            e;
 
 	if (!s)
@@ -392,4 +462,10 @@ void http_stop(struct http_server *s)
 void http_poke(struct http_server *s)
 {
 	http_table_sweep(&s->table);
+}
+
+void http_cert_use(struct http_server *s, const struct http_cert *cert)
+{
+	if (cert)
+		http_tls_change(&s->tls, cert);
 }

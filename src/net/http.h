@@ -12,6 +12,9 @@
  * {"error":"text"}, but for the few that the library itself answers: a malformed request line or field, a length that
  * is no number, a head that is too long (431).
  *
+ * With tls.cert and tls.key the same is served over TLS 1.2 and 1.3 (GnuTLS, the library's): handshake, head and body
+ * together have the one deadline of a request.
+ *
  * Who may take how many connections, and for how long: net/http_table.h.
  */
 #ifndef NET_HTTP_H
@@ -24,10 +27,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct http_server;
 struct http_request;
+struct json;
 
 /*
  * A body that is made while it is sent, on the connection's thread, in constant memory. read fills up to cap bytes and
@@ -41,20 +46,30 @@ struct http_stream {
 	void *arg;
 };
 
+/*
+ * Bytes that many answers share, made once: never changed, counted, freed with their last user. Any thread.
+ * http_shared_new takes bytes over (for free()); NULL, and bytes freed, when out of memory.
+ */
+struct http_shared;
+struct http_shared *http_shared_new(char *bytes, size_t len);
+struct http_shared *http_shared_use(struct http_shared *s);  /* one user more */
+void                http_shared_drop(struct http_shared *s); /* one less; NULL is fine */
+
 #define HTTP_FIELDS_MAX      8
 #define HTTP_FIELD_BYTES_MAX 160 /* with a NUL */
 
 #define HTTP_PARTS_MAX      4
 #define HTTP_PART_BYTES_MAX 127
 
-/* What a handler answers with. body is for free() unless is_static; not looked at when there is a stream. */
+/* What a handler answers with. body is for free() unless is_static; not looked at when there is a stream or shared. */
 struct http_answer {
-	int         status;
-	const char *type; /* Content-Type, static */
-	char       *body;
-	size_t      body_len;
-	bool        is_static;
-	bool        no_store; /* Cache-Control: no-store */
+	int                 status;
+	const char         *type; /* Content-Type, static */
+	char               *body;
+	size_t              body_len;
+	bool                is_static;
+	bool                no_store; /* Cache-Control: no-store */
+	struct http_shared *shared;   /* the body, when not NULL; this use of it is the answer's */
 
 	/*
 	 * A body that is streamed: counts as a transfer (below). NULL: body. http_answer_stream sets it; a pointer set
@@ -90,6 +105,27 @@ void http_answer_range(struct http_answer *a, const struct http_request *rq, con
 typedef enum err (*http_handler)(struct http_answer *a, struct http_request *rq, void *part);
 
 /*
+ * Whether the request already has what has this etag, quotes and all (If-None-Match, compared weakly, * included; several
+ * lines are one list). Then the answer is a 304 with the same ETag and Cache-Control and no body.
+ */
+bool http_has_match(const struct http_request *rq, const char *etag);
+
+/* Whether the client takes gzip (Accept-Encoding: gzip or x-gzip or *, with a q that is not 0). */
+bool http_takes_gzip(const struct http_request *rq);
+
+/*
+ * A small body, taken at once. Its head must name a length of at most max, and no coding: otherwise
+ * ERR_TOO_BIG, without reading it; so is a POST without a length. (A length beside a coding, or two lengths, are
+ * ERR_MALFORMED, as everywhere.) The body is read within the deadline of the request, counts as no transfer, and is
+ * followed by a NUL that does not count. Bytes behind it are ignored. Fills the answer as an http_handler.
+ */
+struct http_text {
+	size_t max;
+	enum err (*handle)(struct http_answer *a, struct http_request *rq, char *body, size_t len, void *part);
+	size_t (*max_of)(void *part); /* says how much instead of max, when not NULL */
+};
+
+/*
  * Takes a request's body as it comes, on the connection's thread. Where a route has none, a body is 413.
  *
  *	begin	the head is there, before any byte of the body: an error, or an answer with a status, refuses it; *sink is
@@ -108,6 +144,7 @@ struct http_body {
 	enum err (*data)(void *sink, const uint8_t *bytes, size_t len);
 	enum err (*end)(struct http_answer *a, struct http_request *rq, void *sink, void *part);
 	void (*abort)(struct http_answer *a, struct http_request *rq, void *sink, enum err why);
+	const struct http_text *text; /* not NULL: a small body, and none of the above is called */
 };
 
 /* Makes *a an error of a route in that route's own form; ERR_NOMEM, and *a is zeroed then. */
@@ -137,6 +174,9 @@ const char *http_path_part(const struct http_request *rq, size_t n);
 const char *http_query(const struct http_request *rq, const char *name);
 bool        http_has_query(const struct http_request *rq, const char *name);
 
+/* All that stands behind the first ? of the target, as it came; "" when nothing does. */
+const char *http_raw_query(const struct http_request *rq);
+
 /* Whether the request came over TLS, loopback, a unix socket, or from a trusted proxy: a key may travel there. */
 bool http_is_private(const struct http_request *rq);
 
@@ -156,20 +196,48 @@ struct http_config {
 	const struct http_part  *more; /* further parts, whose paths are others; NULL: none */
 	size_t                   more_count;
 	/*
+	 * Where a POST goes whose path no route has, or none for POST, so that its body can be judged first: a route of
+	 * more's or of routes, or one of its own, whose text.handle answers. NULL: 404 or 405 at once; that is also for a
+	 * path whose routes have another form of errors than this one.
+	 */
+	const struct http_route *stray_post;
+	void                    *stray_part;
+	http_error_form          errors; /* where no route has the path; NULL: {"error":"text"} */
+	/*
 	 * Asked about each request before its route is looked for: an error, or an answer with a status, ends it. NULL:
 	 * the rule of the public front, http_guard_origin.
 	 */
 	http_handler guard;
 	int64_t      connections_max, per_address_max; /* per_address_max 0: none */
+	int64_t      leaving_max; /* connections that were ended and still have a descriptor; 0: HTTP_LEAVING_MAX */
+};
+
+/* So many that a storm of newcomers finds the fair rules at work; with fewer, some of it is refused before they are asked. */
+#define HTTP_LEAVING_MAX 1024
+
+/* A listening socket (TCP or unix). */
+struct http_listen {
+	int  fd;
+	bool is_tls;
 };
 
 /*
- * Serves on these listening sockets (TCP or unix), which it owns from here on, also on failure. Each socket gets its
- * own daemon, and all share the caps. cfg's strings and tables, and conf, must outlive it. ERR_IO, ERR_NOMEM;
- * ERR_MALFORMED: http.trusted_proxies names no networks.
+ * Serves on these sockets, which it owns from here on, also on failure. Each gets its own daemon, and all share the caps.
+ * cfg's strings and tables, and conf, must outlive it. cert: for those with TLS, NULL when there are none; it is copied.
+ * ERR_IO, ERR_NOMEM; ERR_MALFORMED: http.trusted_proxies names no networks.
  */
-enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf, const int *fds,
-                    size_t fd_count);
+struct http_cert;
+enum err http_start(struct http_server **out, const struct http_config *cfg, const struct conf *conf,
+                    const struct http_listen *on, size_t count, const struct http_cert *cert);
+
+/*
+ * The certificate chain and key of the settings: load them on a thread that may wait, then use them from any. New
+ * connections get them, those there are notice nothing. ERR_MALFORMED with a line in report, when they cannot be read, are
+ * none, or do not belong together; ERR_NOMEM. *out is NULL without tls.cert. Using NULL does nothing.
+ */
+enum err http_cert_load(struct http_cert **out, const struct conf *conf, FILE *report);
+void     http_cert_use(struct http_server *s, const struct http_cert *cert);
+void     http_cert_free(struct http_cert *cert);
 
 /* Stops accepting, lets running requests end (2 s at most), closes, frees. Waits for handlers that still run. */
 void http_stop(struct http_server *s);
@@ -189,6 +257,9 @@ bool http_has_header(const struct http_request *rq, const char *name);
 
 /* Refuses anything but GET and HEAD from a web page (ERR_ORIGIN), unless http.allowed_origins names its origin. */
 enum err http_guard_origin(struct http_answer *a, struct http_request *rq, void *part);
+
+/* Makes *a an answer of this status with the object's text, not to be stored by caches. ERR_NOMEM; also for a NULL body. */
+enum err http_answer_json(struct http_answer *a, int status, const struct json *body);
 
 /* Makes *a an error of this status, {"error":"text"}. ERR_NOMEM; *a is zeroed then. */
 enum err http_answer_error(struct http_answer *a, int status, const char *text);

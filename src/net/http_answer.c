@@ -3,6 +3,7 @@
  */
 #include "net/http_range.h"
 #include "net/http_request.h"
+#include "net/http_shared.h"
 
 #include "base/auto.h"
 #include "base/json.h"
@@ -26,15 +27,9 @@
 
 /* --- Making them --- */
 
-enum err http_answer_error(struct http_answer *a, int status, const char *text)
+enum err http_answer_json(struct http_answer *a, int status, const struct json *body)
 {
-	AUTO(json_freep) struct json *j = json_object_new();
-
-	*a = (struct http_answer){ 0 };
-	if (!j)
-		return ERR_NOMEM;
-	json_put_text(j, "error", text);
-	a->body = json_text(j);
+	a->body = body ? json_text(body) : NULL;
 	if (!a->body)
 		return ERR_NOMEM;
 	a->body_len = strlen(a->body);
@@ -44,10 +39,21 @@ enum err http_answer_error(struct http_answer *a, int status, const char *text)
 	return ERR_OK;
 }
 
+enum err http_answer_error(struct http_answer *a, int status, const char *text)
+{
+	AUTO(json_freep) struct json *j = json_object_new();
+
+	*a = (struct http_answer){ 0 };
+	if (!j)
+		return ERR_NOMEM;
+	json_put_text(j, "error", text);
+	return http_answer_json(a, status, j);
+}
+
 enum err http_answer_refusal(struct http_answer *a, struct http_request *rq, enum err e)
 {
-	bool     own  = rq->route && rq->route->errors;
-	enum err made = own ? rq->route->errors(a, rq, e) : http_answer_error(a, err_http(e), err_people(e));
+	http_error_form form = rq->route ? rq->route->errors : rq->server->cfg.errors;
+	enum err        made = form ? form(a, rq, e) : http_answer_error(a, err_http(e), err_people(e));
 
 	if (made == ERR_OK && e == ERR_TRANSFERS)
 		http_answer_field(a, "Retry-After", "%d", TRANSFERS_RETRY_S);
@@ -182,6 +188,21 @@ static struct MHD_Response *new_stream(struct http_request *rq, const struct htt
 	return r;
 }
 
+static void drop_shared(void *arg)
+{
+	http_shared_drop(arg);
+}
+
+static struct MHD_Response *new_shared(struct http_shared *s)
+{
+	struct MHD_Response *r =
+		MHD_create_response_from_buffer_with_free_callback_cls(s->len, s->bytes, drop_shared, s);
+
+	if (!r)
+		http_shared_drop(s);
+	return r;
+}
+
 static struct MHD_Response *new_buffer(const struct http_answer *a)
 {
 	enum MHD_ResponseMemoryMode mode = a->is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE;
@@ -190,6 +211,14 @@ static struct MHD_Response *new_buffer(const struct http_answer *a)
 	if (!r && !a->is_static)
 		free(a->body);
 	return r;
+}
+
+/* What the answer owns is the response's, or gone. */
+static struct MHD_Response *new_response(struct http_request *rq, const struct http_answer *a)
+{
+	if (a->stream)
+		return new_stream(rq, a);
+	return a->shared ? new_shared(a->shared) : new_buffer(a);
 }
 
 /* --- Sending --- */
@@ -216,7 +245,7 @@ static void add_fields(struct MHD_Response *r, const struct http_request *rq, co
 /* is_transfer: its bytes take the time they need. */
 static enum MHD_Result send_answer(struct http_request *rq, const struct http_answer *a, bool is_transfer)
 {
-	struct MHD_Response *r      = a->stream ? new_stream(rq, a) : new_buffer(a);
+	struct MHD_Response *r      = new_response(rq, a);
 	struct http_table   *t      = &rq->server->table;
 	enum MHD_Result      queued = MHD_NO;
 

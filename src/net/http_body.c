@@ -3,14 +3,20 @@
  *
  * The library takes no answer while a body comes. So when a part has enough of one, the rest is read and dropped, up to
  * a bound, and the answer is kept for the end.
+ *
+ * The library reads small pieces (http.c says why). Parts write each to a file, so while more of them wait in the
+ * kernel, they are collected into larger ones; nothing is held back from a part that could have it.
  */
 #include "net/http_request.h"
 
 #include "os/priority.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DROP_BYTES_MAX ((size_t)16 * 1024 * 1024) /* a whole checkpoint: a full disk must be told, not guessed */
+
+#define STAGE_BYTES ((size_t)64 * 1024)
 
 static void give_transfer(struct http_request *rq)
 {
@@ -36,6 +42,7 @@ enum MHD_Result http_body_begin(struct http_request *rq, int64_t length)
 		return http_send(rq, &a, e);
 	}
 	up->is_open = true;
+	up->stage   = malloc(STAGE_BYTES); /* it goes without, too */
 	return http_table_begin_transfer(&s->table, &rq->slot, false) ? MHD_YES : MHD_NO;
 }
 
@@ -60,6 +67,38 @@ static enum MHD_Result refuse(struct http_request *rq, enum err e)
 	return may_drop_rest(up) ? MHD_YES : MHD_NO;
 }
 
+/* What is staged goes to the part. */
+static enum err hand_on(struct http_request *rq)
+{
+	struct http_upload *up  = &rq->upload;
+	size_t              len = up->staged;
+
+	up->staged = 0;
+	return len > 0 ? rq->route->body->data(up->sink, up->stage, len) : ERR_OK;
+}
+
+static enum err take(struct http_request *rq, const uint8_t *bytes, size_t len)
+{
+	struct http_upload *up = &rq->upload;
+
+	if (!up->stage)
+		return rq->route->body->data(up->sink, bytes, len);
+	while (len > 0) {
+		size_t room = STAGE_BYTES - up->staged, some = len < room ? len : room;
+
+		memcpy(up->stage + up->staged, bytes, some);
+		up->staged += some;
+		bytes += some;
+		len -= some;
+
+		enum err e = up->staged == STAGE_BYTES ? hand_on(rq) : ERR_OK;
+
+		if (e != ERR_OK)
+			return e;
+	}
+	return http_request_has_unread(rq) ? ERR_OK : hand_on(rq);
+}
+
 enum MHD_Result http_body_data(struct http_request *rq, const void *bytes, size_t len)
 {
 	struct http_table  *t  = &rq->server->table;
@@ -69,7 +108,7 @@ enum MHD_Result http_body_data(struct http_request *rq, const void *bytes, size_
 	http_table_hold(t, &rq->slot);
 	up->seen += len;
 	if (up->is_open)
-		e = rq->route->body->data(up->sink, bytes, len);
+		e = take(rq, bytes, len);
 	else
 		up->dropped += len;
 	http_table_pass(t, &rq->slot, len);
@@ -86,6 +125,10 @@ enum MHD_Result http_body_finish(struct http_request *rq)
 
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
+	e = up->is_open ? hand_on(rq) : ERR_OK;
+	if (e != ERR_OK && refuse(rq, e) != MHD_YES)
+		return MHD_NO;
+	e = ERR_OK;
 	if (up->is_refused) {
 		a           = up->refusal;
 		up->refusal = (struct http_answer){ 0 };
@@ -108,6 +151,8 @@ void http_body_close(struct http_request *rq)
 	}
 	if (!up->refusal.is_static)
 		free(up->refusal.body);
+	http_shared_drop(up->refusal.shared);
+	free(up->stage);
 	*up = (struct http_upload){ 0 };
 	give_transfer(rq);
 }

@@ -65,11 +65,13 @@ void http_head_add(struct http_head *h, const char *name, const char *value)
 		add_forwarded(h, value);
 }
 
-enum err http_head_check(const struct http_head *h, const char *method, bool takes_chunks)
+enum err http_head_check(const struct http_head *h, const char *method, bool takes_chunks, bool takes_text)
 {
 	bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
 
-	if (h->has_bad_line || h->has_bad_length || h->lengths > 1 || h->hosts > 1 || h->authorizations > 1)
+	if (h->has_bad_length && !takes_text)
+		return ERR_MALFORMED;
+	if (h->has_bad_line || h->lengths > 1 || h->hosts > 1 || h->authorizations > 1)
 		return ERR_MALFORMED;
 	if (h->codings > 0 && !(takes_chunks && h->codings == 1 && h->is_chunked && h->lengths == 0))
 		return ERR_MALFORMED;

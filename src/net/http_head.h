@@ -36,10 +36,10 @@ void http_head_add(struct http_head *h, const char *name, const char *value);
 
 /*
  * ERR_MALFORMED: a field name with a blank or another character no name has; a CR in a value; two of Content-Length, Host or
- * Authorization; a length that is no number; a length with a coding; a coding that is not exactly chunked, or any where
- * takes_chunks is false; a GET or HEAD with a body.
+ * Authorization; a length that is no number, unless takes_text; a length with a coding; a coding that is not exactly
+ * chunked, or any where takes_chunks is false; a GET or HEAD with a body.
  */
-enum err http_head_check(const struct http_head *h, const char *method, bool takes_chunks);
+enum err http_head_check(const struct http_head *h, const char *method, bool takes_chunks, bool takes_text);
 
 /* No route has a path with %, a backslash, // or a part that starts with a dot, and none may look as if it had. */
 bool http_path_is_plain(const char *path);

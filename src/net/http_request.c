@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 
 const char *http_method(const struct http_request *rq)
 {
@@ -70,11 +71,19 @@ bool http_request_reads_only(const struct http_request *rq)
 	return strcmp(rq->method, "GET") == 0 || strcmp(rq->method, "HEAD") == 0;
 }
 
+bool http_request_has_unread(const struct http_request *rq)
+{
+	int waiting = 0;
+
+	return ioctl(rq->slot.fd, FIONREAD, &waiting) == 0 && waiting > 0;
+}
+
 bool http_is_private(const struct http_request *rq)
 {
 	const struct addr *peer = &rq->slot.peer;
 
-	return peer->family == ADDR_UNIX || addr_is_loopback(peer) || addr_nets_contain(&rq->server->trusted, peer);
+	return rq->session.is_tls || peer->family == ADDR_UNIX || addr_is_loopback(peer) ||
+	       addr_nets_contain(&rq->server->trusted, peer);
 }
 
 bool http_is_exempt(const struct http_request *rq)
@@ -167,6 +176,7 @@ static enum err read_head(struct http_head *head, struct http_request *rq, const
 	http_head_init(head, s->conf->http_client_address_header);
 	read_lines(head, rq, version);
 	rq->has_body     = head->has_body || head->has_bad_line; /* who knows what follows */
+	rq->is_whole     = false;
 	rq->is_forwarded = head->has_forwarded;
 	return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted,
 	                   head->has_forwarded ? head->forwarded : NULL, head->forwarded_len);
@@ -192,19 +202,27 @@ enum err http_guard_origin(struct http_answer *a, struct http_request *rq, void 
 	return is_allowed_origin(rq->server->conf, http_header(rq, "Origin")) ? ERR_OK : ERR_ORIGIN;
 }
 
+/* Its route does not look at the path. */
+static bool is_stray(const struct http_request *rq)
+{
+	return rq->route && rq->route == rq->server->cfg.stray_post;
+}
+
 /* All of a head that can be refused before the guard is asked. found: what http_route_find said. */
 static enum err check_head(const struct http_request *rq, const struct http_head *head, const char *version,
                            enum err found)
 {
+	bool takes_body = found == ERR_OK && rq->route->body;
 	/* A coding in HTTP/1.0 is unknown to whoever forwards by the rules of 1.0 (RFC 9112, 6.1). */
-	bool     takes_chunks = found == ERR_OK && rq->route->body && strcmp(version, "HTTP/1.1") == 0;
-	enum err e            = http_head_check(head, rq->method, takes_chunks);
+	bool     takes_chunks = takes_body && strcmp(version, "HTTP/1.1") == 0;
+	bool     takes_text   = takes_body && rq->route->body->text;
+	enum err e            = http_head_check(head, rq->method, takes_chunks, takes_text);
 
 	if (head->bytes + rq->line_bytes > (size_t)rq->server->conf->limits.http_head)
 		return ERR_HEAD_TOO_BIG;
 	if (e != ERR_OK)
 		return e;
-	return http_path_is_plain(rq->path) ? ERR_OK : ERR_NOT_FOUND;
+	return http_path_is_plain(rq->path) || is_stray(rq) ? ERR_OK : ERR_NOT_FOUND;
 }
 
 enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
@@ -216,6 +234,8 @@ enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 	enum err           found = http_route_find(rq);
 	enum err           e     = check_head(rq, &head, version, found);
 
+	if (named == ERR_OK && !http_table_name(&rq->server->table, &rq->slot, &rq->client))
+		named = ERR_LIMIT;
 	if (e == ERR_OK)
 		e = named;
 	if (e == ERR_OK)
@@ -224,9 +244,18 @@ enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 		return http_send(rq, &a, e);
 	if (found != ERR_OK)
 		return http_send_error(rq, found);
+	if (rq->route->body && rq->route->body->text)
+		return http_text_begin(rq, head.lengths ? head.length : -1);
 	if (rq->route->body)
 		return http_body_begin(rq, head.length);
 	return rq->has_body ? http_send_error(rq, ERR_TOO_BIG) : MHD_YES;
+}
+
+enum MHD_Result http_request_data(struct http_request *rq, const void *bytes, size_t len)
+{
+	if (!rq->route->body)
+		return MHD_NO;
+	return rq->route->body->text ? http_text_data(rq, bytes, len) : http_body_data(rq, bytes, len);
 }
 
 enum MHD_Result http_request_finish(struct http_request *rq)
@@ -235,9 +264,15 @@ enum MHD_Result http_request_finish(struct http_request *rq)
 	enum err           e;
 
 	if (rq->route->body)
-		return http_body_finish(rq);
+		return rq->route->body->text ? http_text_finish(rq) : http_body_finish(rq);
 	if (!http_table_move(&rq->server->table, &rq->slot, HTTP_WORKING))
 		return MHD_NO;
 	e = rq->route->handler(&a, rq, rq->part);
 	return http_send(rq, &a, e);
+}
+
+void http_request_close(struct http_request *rq)
+{
+	http_body_close(rq);
+	http_text_close(rq);
 }

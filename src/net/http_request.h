@@ -4,6 +4,7 @@
  *	http_request	the head is judged, the handler is called
  *	http_route	which route a path belongs to
  *	http_body	a body on its way to a part
+ *	http_text	a small body, taken at once
  *	http_answer	an answer on its way to the library
  */
 #ifndef NET_HTTP_REQUEST_H
@@ -12,6 +13,7 @@
 #include "net/addr.h"
 #include "net/http.h"
 #include "net/http_table.h"
+#include "net/http_tls.h"
 #include "net/http_transfer.h"
 
 #include <microhttpd.h>
@@ -29,8 +31,10 @@ struct http_server {
 	struct addr_nets      trusted;
 	struct http_table     table;
 	struct http_transfers transfers;
+	struct http_tls       tls;
 	struct http_listener *listeners;
 	size_t                listener_count;
+	_Atomic int64_t       open; /* connections that have a descriptor, CUT or not */
 };
 
 /* A body on its way. */
@@ -39,9 +43,17 @@ struct http_upload {
 	int64_t            length;     /* -1: chunked */
 	uint64_t           seen;       /* bytes up to now */
 	size_t             dropped;    /* of those, after data failed */
+	uint8_t           *stage;      /* where they are collected for the part; NULL: they are not */
+	size_t             staged;     /* bytes there */
 	bool               is_open;    /* begin accepted it, and neither end nor abort was called */
 	bool               is_refused; /* data failed; abort was called */
 	struct http_answer refusal;    /* what is answered then; until it is sent, its body is ours */
+};
+
+/* A small body, as far as it came. */
+struct http_collected {
+	char  *bytes; /* NULL: none yet */
+	size_t len, cap;
 };
 
 /* One per connection, used for its requests one after the other. */
@@ -49,16 +61,20 @@ struct http_request {
 	struct http_server      *server;
 	struct MHD_Connection   *mhd;
 	struct http_slot         slot;
+	struct http_session      session;
 	const char              *method, *path;
 	struct addr              client;
 	int64_t                  began_ms;
 	const char              *target;       /* the path in the first line, where the library has it */
 	size_t                   line_bytes;   /* of that, with its query */
+	char                    *query;        /* a copy of that; NULL: none */
 	const struct http_route *route;        /* of this path, maybe of another method; NULL: there is none */
 	void                    *part;         /* whose route it is */
 	bool                     is_forwarded; /* has the field in which a proxy names the client */
 	bool                     has_body;     /* bytes may still be on their way when it is answered */
+	bool                     is_whole;     /* all of a small body has come: what follows is none of it */
 	struct http_upload       upload;
+	struct http_collected    text;
 	struct http_transfer     transfer;
 	char                     methods[HTTP_METHODS_BYTES]; /* for Allow */
 	size_t                   part_count;
@@ -68,15 +84,24 @@ struct http_request {
 /* The head is there: an answer is queued when it must be refused, none otherwise. MHD_NO: the connection must go. */
 enum MHD_Result http_request_begin(struct http_request *rq, const char *version);
 
+/* Some bytes of the body came. MHD_NO: the connection must go. */
+enum MHD_Result http_request_data(struct http_request *rq, const void *bytes, size_t len);
+
 /* The whole request is there: its handler runs, and an answer is queued. */
 enum MHD_Result http_request_finish(struct http_request *rq);
+
+/* The request is over, one way or the other. */
+void http_request_close(struct http_request *rq);
+
+/* Whether bytes of the peer wait in the kernel. */
+bool http_request_has_unread(const struct http_request *rq);
 
 /* GET or HEAD. */
 bool http_request_reads_only(const struct http_request *rq);
 
 /*
- * Fills rq->route, parts and methods. ERR_NOT_FOUND: no route has the path. ERR_METHOD: none of those that have it
- * takes the method; route is one of them, and methods has them all.
+ * Fills rq->route, part, parts and methods. ERR_NOT_FOUND: no route has the path. ERR_METHOD: none of those that have it
+ * takes the method; route is one of them, and methods has them all. Some of both go to cfg.stray_post instead.
  */
 enum err http_route_find(struct http_request *rq);
 
@@ -93,6 +118,14 @@ enum MHD_Result http_body_finish(struct http_request *rq);
 
 /* The request is over, one way or the other: aborts a body that did not reach its end. */
 void http_body_close(struct http_request *rq);
+
+/* --- Small bodies (http_text.c) --- */
+
+/* At the head, as http_request_begin. length -1: the head names none. */
+enum MHD_Result http_text_begin(struct http_request *rq, int64_t length);
+enum MHD_Result http_text_data(struct http_request *rq, const void *bytes, size_t len);
+enum MHD_Result http_text_finish(struct http_request *rq);
+void            http_text_close(struct http_request *rq);
 
 /* --- Answers (http_answer.c) --- */
 

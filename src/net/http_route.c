@@ -77,7 +77,7 @@ static void add_method(struct http_request *rq, const char *method)
 	text_format(rq->methods + len, sizeof(rq->methods) - len, "%s%s%s", len ? ", " : "", method, also);
 }
 
-enum err http_route_find(struct http_request *rq)
+static enum err find(struct http_request *rq)
 {
 	const char              *method = strcmp(rq->method, "HEAD") == 0 ? "GET" : rq->method;
 	const struct http_route *first  = route_of_path(rq);
@@ -96,6 +96,30 @@ enum err http_route_find(struct http_request *rq)
 		add_method(rq, r->method);
 	}
 	return ERR_METHOD;
+}
+
+/*
+ * Whether the request belongs to cfg.stray_post. Where the path has routes of another part, with a form of errors of its
+ * own, it is that part's to say that it takes no POST.
+ */
+static bool is_stray(const struct http_request *rq)
+{
+	const struct http_route *stray = rq->server->cfg.stray_post;
+
+	if (!stray || strcmp(rq->method, "POST") != 0)
+		return false;
+	return !rq->route || !rq->route->errors || rq->route->errors == stray->errors;
+}
+
+enum err http_route_find(struct http_request *rq)
+{
+	enum err e = find(rq);
+
+	if (e == ERR_OK || !is_stray(rq))
+		return e;
+	rq->route = rq->server->cfg.stray_post;
+	rq->part  = rq->server->cfg.stray_part;
+	return ERR_OK;
 }
 
 const char *http_path_part(const struct http_request *rq, size_t n)
@@ -142,4 +166,9 @@ const char *http_query(const struct http_request *rq, const char *name)
 bool http_has_query(const struct http_request *rq, const char *name)
 {
 	return search_query(rq, name).count > 0;
+}
+
+const char *http_raw_query(const struct http_request *rq)
+{
+	return rq->query ? rq->query : "";
 }

@@ -69,6 +69,18 @@ void http_share_leave(struct http_share *s, struct http_shares *all)
 	leave_bucket(all, &s->wide);
 }
 
+enum err http_share_change(struct http_share *s, struct http_shares *all, const struct addr *a)
+{
+	struct http_share fresh;
+	enum err          e = http_share_join(&fresh, all, a);
+
+	if (e != ERR_OK)
+		return e;
+	http_share_leave(s, all);
+	*s = fresh;
+	return ERR_OK;
+}
+
 const struct http_bucket *http_share_over(const struct http_share *s, size_t max)
 {
 	if (s->narrow && s->narrow->count > max)

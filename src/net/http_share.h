@@ -36,6 +36,11 @@ void http_shares_fini(struct http_shares *all);
 enum err http_share_join(struct http_share *s, struct http_shares *all, const struct addr *a);
 void     http_share_leave(struct http_share *s, struct http_shares *all);
 
+/*
+ * Counts it for another address instead. ERR_NOMEM: it stays where it is counted.
+ */
+enum err http_share_change(struct http_share *s, struct http_shares *all, const struct addr *a);
+
 /* The one of its two buckets that has more than max, or WIDE_FACTOR times as many; NULL: none has. */
 const struct http_bucket *http_share_over(const struct http_share *s, size_t max);
 

@@ -15,6 +15,7 @@
 #include <linux/tcp.h> /* the C library's struct tcp_info ends too early */
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -64,18 +65,28 @@ static int64_t patience_ms(const struct http_table *t, enum http_phase p)
 	}
 }
 
+/* Whose it is between two requests: the proxy's again. Without memory it stays the client's. */
+static void forget_name(struct http_table *t, struct http_slot *s)
+{
+	if (s->is_named && http_share_change(&s->share, &t->shares, &s->peer) == ERR_OK)
+		s->is_named = false;
+}
+
 static void set_phase(struct http_table *t, struct http_slot *s, enum http_phase to)
 {
-	int64_t ms = patience_ms(t, to);
+	int64_t ms = patience_ms(t, to), now = clock_mono_ms();
 
 	assert(allowed[s->phase] & BIT(to));
 	t->running -= is_running(s->phase);
 	t->running += is_running(to);
 	s->phase       = to;
-	s->deadline_ms = ms ? clock_mono_ms() + ms : 0;
+	s->since_ms    = now;
+	s->deadline_ms = ms ? now + ms : 0;
+	if (to == HTTP_IDLE)
+		forget_name(t, s);
 }
 
-static void cut(struct http_table *t, struct http_slot *s)
+static void give_slot(struct http_table *t, struct http_slot *s)
 {
 	set_phase(t, s, HTTP_CUT);
 	if (s->share.narrow) {
@@ -83,8 +94,14 @@ static void cut(struct http_table *t, struct http_slot *s)
 		metric_add(M_HTTP_CONNECTIONS, -1);
 	}
 	http_share_leave(&s->share, &t->shares);
+	if (t->stopping)
+		pthread_cond_signal(&t->settled);
+}
+
+static void cut(struct http_table *t, struct http_slot *s)
+{
+	give_slot(t, s);
 	shutdown(s->fd, SHUT_RDWR);
-	pthread_cond_signal(&t->settled);
 }
 
 static struct http_slot *slot_of(struct list *in)
@@ -102,8 +119,14 @@ static bool goes_before(const struct http_slot *a, const struct http_slot *b)
 	return a->share.narrow->count > b->share.narrow->count;
 }
 
-/* Cuts the connection that matters least, of this bucket unless it is NULL. False when all have a complete request. */
-static bool make_room(struct http_table *t, const struct http_bucket *of)
+static void push(struct http_table *t, struct http_slot *s)
+{
+	log_debug("http", s->id, "pushed-out", "server=%s", t->cfg.name);
+	cut(t, s);
+}
+
+/* The connection that matters least, of this bucket unless it is NULL. NULL when all have a complete request. */
+static struct http_slot *find_incomplete(struct http_table *t, const struct http_bucket *of)
 {
 	struct http_slot *least = NULL;
 
@@ -115,26 +138,84 @@ static bool make_room(struct http_table *t, const struct http_bucket *of)
 		if (!least || goes_before(s, least))
 			least = s;
 	}
-	if (!least)
-		return false;
-	log_debug("http", least->id, "pushed-out", "server=%s", t->cfg.name);
-	cut(t, least);
-	return true;
+	return least;
+}
+
+static bool push_incomplete(struct http_table *t, const struct http_bucket *of)
+{
+	struct http_slot *least = find_incomplete(t, of);
+
+	if (least)
+		push(t, least);
+	return least;
+}
+
+/*
+ * How long an answer is left alone by a newcomer. Who has more than he gets as much less: otherwise those who end their
+ * own answers just before their time, and come back at once, would leave none for him.
+ */
+static int64_t grace_ms(const struct http_table *t, const struct http_slot *s, const struct http_slot *newcomer)
+{
+	int64_t his = (int64_t)s->share.narrow->count, own = (int64_t)newcomer->share.narrow->count;
+
+	return his > own ? t->cfg.push_ms * own / his : t->cfg.push_ms;
+}
+
+/* Cuts an answer that is not taken, in no hurry. False when there is none. */
+static bool push_answer(struct http_table *t, const struct http_slot *newcomer)
+{
+	struct http_slot *least = NULL;
+	int64_t           now   = clock_mono_ms();
+
+	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
+		struct http_slot *s = slot_of(in);
+		size_t            count, most;
+
+		if (s->phase != HTTP_ANSWERING || now - s->since_ms < grace_ms(t, s, newcomer))
+			continue;
+		count = s->share.narrow->count;
+		most  = least ? least->share.narrow->count : 0;
+		if (!least || count > most || (count == most && s->since_ms < least->since_ms))
+			least = s;
+	}
+	if (least)
+		push(t, least);
+	return least;
+}
+
+static bool is_limited(const struct http_table *t, const struct addr *a)
+{
+	return t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, a);
+}
+
+/*
+ * Who has more than anybody who still says what he wants pushes out none of those: it would be the newcomer whom he keeps
+ * out with answers that he does not read.
+ */
+static bool push_any(struct http_table *t, const struct http_slot *newcomer)
+{
+	struct http_slot *least = find_incomplete(t, NULL);
+
+	if (least && (least->phase != HTTP_READING || least->share.narrow->count >= newcomer->share.narrow->count)) {
+		push(t, least);
+		return true;
+	}
+	return push_answer(t, newcomer);
 }
 
 /* Makes the newcomer, which is in its buckets but not in the list yet, fit into every limit. */
 static bool fit(struct http_table *t, const struct http_slot *s)
 {
-	bool limited = t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, &s->peer);
+	bool limited = is_limited(t, &s->peer);
 
 	for (const struct http_bucket *full; limited && (full = http_share_over(&s->share, t->cfg.per_address_max));) {
 		metric_inc(M_HTTP_REFUSED_ADDRESS);
-		if (!make_room(t, full))
+		if (!push_incomplete(t, full))
 			return false;
 	}
 	if (t->taken > t->cfg.slots_max) {
 		metric_inc(M_HTTP_REFUSED_TOTAL);
-		return make_room(t, NULL);
+		return push_any(t, s);
 	}
 	return true;
 }
@@ -164,7 +245,7 @@ bool http_table_enter(struct http_table *t, struct http_slot *s, int fd, const s
 	in = !t->stopping && take_slot(t, s);
 	if (!in)
 		cut(t, s);
-	if (list_is_empty(&t->slots))
+	if (t->asleep)
 		pthread_cond_signal(&t->wake);
 	list_append(&t->slots, &s->in);
 	pthread_mutex_unlock(&t->lock);
@@ -175,7 +256,7 @@ void http_table_leave(struct http_table *t, struct http_slot *s)
 {
 	pthread_mutex_lock(&t->lock);
 	if (s->phase != HTTP_CUT)
-		cut(t, s);
+		give_slot(t, s); /* the library closes the socket */
 	list_remove(&s->in);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -203,6 +284,33 @@ void http_table_hear(struct http_table *t, struct http_slot *s)
 	if (s->phase == HTTP_IDLE)
 		set_phase(t, s, HTTP_READING);
 	pthread_mutex_unlock(&t->lock);
+}
+
+static bool is_same_client(const struct addr *a, const struct addr *b)
+{
+	uint8_t keys[2][ADDR_KEY_BYTES];
+
+	addr_key(keys[0], a);
+	addr_key(keys[1], b);
+	return memcmp(keys[0], keys[1], ADDR_KEY_BYTES) == 0;
+}
+
+/* A peer that is its own client was counted, and limited, when it came. */
+bool http_table_name(struct http_table *t, struct http_slot *s, const struct addr *client)
+{
+	bool fits = true;
+
+	if (is_same_client(&s->peer, client))
+		return true;
+	pthread_mutex_lock(&t->lock);
+	if (s->phase != HTTP_CUT && http_share_change(&s->share, &t->shares, client) == ERR_OK) {
+		s->is_named = true;
+		fits        = !is_limited(t, client) || !http_share_over(&s->share, t->cfg.per_address_max);
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (!fits)
+		metric_inc(M_HTTP_REFUSED_ADDRESS);
+	return fits;
 }
 
 /* --- Transfers --- */
@@ -354,10 +462,12 @@ static void *sweep_thread(void *arg)
 
 	pthread_mutex_lock(&t->lock);
 	while (!t->ended) {
-		if (list_is_empty(&t->slots))
+		t->asleep = list_is_empty(&t->slots);
+		if (t->asleep)
 			pthread_cond_wait(&t->wake, &t->lock);
 		else
 			wait_real(t, &t->wake, period);
+		t->asleep = false;
 		sweep(t);
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -19,7 +19,17 @@
  *
  * When all slots are taken, a newcomer gets the one of a connection without a complete request: an idle one first (its
  * client loses nothing), then one of the address that has most, and the oldest among equals. So whoever fills the
- * server with slow requests pushes out himself. When every request is complete, the newcomer goes.
+ * server with slow requests pushes out himself. A begun request does not go for an address that has more than its own.
+ *
+ * When every request is complete, an answer goes that has been on its way for push_ms: its client does not read, or
+ * reads too slowly for a server that is full. An address with n times as many as the newcomer's has an n-th of that
+ * time. Again it is one of the address that has most, and the oldest answer among
+ * equals. When there is none of these either, the newcomer goes. An address that has as many as one may have pushes out
+ * no answer of its own: its newcomer goes. Otherwise an answer nobody reads would be replaced the moment it may be pushed
+ * out, and those who come back without end would leave none for anybody else.
+ *
+ * A connection counts for its peer. Behind a proxy that is nobody, so once a head names the client, the connection is
+ * the client's, in his limit and when somebody has to go, until it is IDLE again or the next head names another.
  *
  * Any thread may call any of these.
  */
@@ -50,11 +60,13 @@ enum http_phase {
 /* A part of the caller's own struct for the connection; id, peer and fd may be read, the rest is the table's. */
 struct http_slot {
 	struct list       in;
-	uint64_t          id;   /* for logs; never used twice in a process */
-	struct addr       peer; /* of TCP, not behind the proxy */
-	int               fd;   /* the library's; open until http_table_leave */
+	uint64_t          id;       /* for logs; never used twice in a process */
+	struct addr       peer;     /* of TCP, not behind the proxy */
+	bool              is_named; /* counts for a client behind the proxy */
+	int               fd;       /* the library's; open until http_table_leave */
 	enum http_phase   phase;
-	int64_t           deadline_ms; /* monotonic; 0: none */
+	int64_t           since_ms;    /* monotonic; when the phase began */
+	int64_t           deadline_ms; /* 0: none */
 	struct http_share share;       /* none once CUT */
 
 	/* Of a TRANSFER. */
@@ -71,6 +83,7 @@ struct http_table_config {
 	size_t                  per_address_max; /* 0: no limit; 8 times as many per /48 of IPv6 */
 	const struct addr_nets *unlimited;       /* addresses that per_address_max is not for */
 	int64_t                 request_ms, idle_ms;
+	int64_t                 push_ms;       /* after which an answer on its way may be pushed out */
 	int64_t                 rate, rate_ms; /* of transfers; bytes/s, measured over rate_ms */
 };
 
@@ -80,7 +93,8 @@ struct http_table {
 	pthread_cond_t           wake;    /* for the sweeper: there is something to look at, or it must end */
 	pthread_cond_t           settled; /* for http_table_stop: one less is running */
 	pthread_t                sweeper;
-	struct list              slots; /* from the oldest to the newest, the CUT ones too */
+	bool                     asleep; /* the sweeper waits for wake, however long it takes */
+	struct list              slots;  /* from the oldest to the newest, the CUT ones too */
 	struct http_shares       shares;
 	size_t                   taken;   /* slots in use */
 	size_t                   running; /* WORKING, TRANSFER or ANSWERING */
@@ -100,6 +114,12 @@ void http_table_leave(struct http_table *t, struct http_slot *s);
 
 /* The first line of a request came. */
 void http_table_hear(struct http_table *t, struct http_slot *s);
+
+/*
+ * The head of a request names its client, behind whatever proxy. False: he, or his /48, has more than he may have with
+ * this one, which is to be refused. It counts for him until it is closed.
+ */
+bool http_table_name(struct http_table *t, struct http_slot *s, const struct addr *client);
 
 /* Moves on, with the deadline of the new phase. False when the connection is CUT: nothing need be done for it. */
 bool http_table_move(struct http_table *t, struct http_slot *s, enum http_phase to);

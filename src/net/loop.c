@@ -50,7 +50,7 @@ struct loop {
 	pthread_cond_t  drain_posted;
 };
 
-static void assert_thread(const struct loop *l)
+void loop_assert_thread(const struct loop *l)
 {
 	assert(!l->running || pthread_equal(l->thread, pthread_self()));
 	(void)l;
@@ -58,7 +58,7 @@ static void assert_thread(const struct loop *l)
 
 int64_t loop_now_ms(const struct loop *l)
 {
-	assert_thread(l);
+	loop_assert_thread(l);
 	if (!l->now->fresh) {
 		l->now->ms    = clock_mono_ms();
 		l->now->fresh = true;
@@ -81,7 +81,7 @@ static void on_tick(uv_timer_t *tick)
 
 void timer_set(struct loop *l, struct timer *t, int64_t at_ms)
 {
-	assert_thread(l);
+	loop_assert_thread(l);
 	wheel_set(&l->wheel, t, at_ms);
 }
 
@@ -93,7 +93,7 @@ void loop_poke(struct loop *l)
 
 void loop_add_flush(struct loop *l, struct loop_flush *f)
 {
-	assert_thread(l);
+	loop_assert_thread(l);
 	f->next         = NULL;
 	*l->flushes_end = f;
 	l->flushes_end  = &f->next;
@@ -177,7 +177,7 @@ enum err loop_on_signal(struct loop *l, int signal, void (*run)(void *arg), void
 {
 	struct signal_watch *w = calloc(1, sizeof(*w));
 
-	assert_thread(l);
+	loop_assert_thread(l);
 	if (!w)
 		return ERR_NOMEM;
 	w->run = run;
@@ -241,7 +241,7 @@ static void on_worked(struct loop_post *p)
 
 void loop_work(struct loop *l, struct loop_work *w)
 {
-	assert_thread(l);
+	loop_assert_thread(l);
 	w->loop     = l;
 	w->post.run = on_worked;
 	l->work_count++;

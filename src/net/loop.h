@@ -81,6 +81,9 @@ void loop_add_flush(struct loop *l, struct loop_flush *f);
 /* run is called on the loop thread when the process gets the signal. For the loop's whole life. */
 enum err loop_on_signal(struct loop *l, int signal, void (*run)(void *arg), void *arg);
 
+/* For net/ only, where nothing else would notice: the caller is the loop thread (in a debug build). */
+void loop_assert_thread(const struct loop *l);
+
 /* The uv_loop_t, for net/ only. */
 void *loop_uv(struct loop *l);
 

@@ -18,8 +18,10 @@
 
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/accept.h"
 #include "net/addr.h"
 #include "net/loop.h"
+#include "net/tls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,15 +66,8 @@ enum err ws_listen(struct ws *ws, int fd, bool tls);
  */
 void ws_route(struct ws *ws, const char *path, const struct ws_handler *h);
 
-/*
- * The certificate and key of the settings, read again: load them on any thread but the loop's, since that is file work,
- * then use them on the loop; new connections get them, those there are notice nothing. ERR_MALFORMED with a line in
- * report, ERR_NOMEM; *out is NULL without tls.cert. Using NULL does nothing.
- */
-struct ws_cert;
-enum err ws_cert_load(struct ws_cert **out, const struct conf *conf, FILE *report);
-void     ws_cert_use(struct ws *ws, const struct ws_cert *cert);
-void     ws_cert_free(struct ws_cert *cert);
+/* New connections get this certificate, those there are notice nothing. NULL does nothing, and so it is without TLS. */
+void ws_cert_use(struct ws *ws, const struct tls_cert *cert);
 
 /* No new connections; every one gets a close; done is called when all are gone or 5 s (limits.ws_close_ms) are over. */
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);
@@ -84,8 +79,14 @@ bool               ws_conn_is_forwarded(const struct ws_conn *c);
 /* A loopback client without forwarding field, outside production: limits per address do not count for it. */
 bool ws_conn_is_exempt(const struct ws_conn *c);
 
-/* Queues one control message. Over the limit the connection is closed and counted. */
+/*
+ * Queues one control message, binary or text (which has to be UTF-8). Over the limit the connection is closed and counted.
+ */
 void ws_send(struct ws_conn *c, const void *data, size_t len);
+void ws_send_text(struct ws_conn *c, const void *data, size_t len);
+
+/* Sends now what would leave at the end of the turn, as far as the peer takes it. */
+void ws_flush(struct ws_conn *c);
 
 /*
  * A large control message that is made where others can make it and is not copied. ws_buffer_take (loop thread) gives
@@ -111,6 +112,11 @@ void ws_drop_tag(struct ws_conn *c, uint32_t tag);
 
 /* Sends what waits, then an empty close frame, waits for the peer's, ends TCP; after limits.ws_close_ms a reset. */
 void ws_close(struct ws_conn *c);
+
+/* The end at once, by a reset; what waits is gone. */
+void ws_reset(struct ws_conn *c);
+
+void ws_set_socket(struct ws_conn *c, const struct accept_socket *want);
 
 /*
  * Reads no more messages until resumed: for a connection whose last messages are still being worked on. At most one

@@ -6,20 +6,13 @@
  */
 #include "net/ws_conn.h"
 
-#include "os/log.h"
 #include "os/random.h"
 
-#include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define RATE_KEYS_MAX 65536
-#define NET_FACTOR    8   /* what an IPv6 /48 may have more than an address */
-#define PAUSE_MS      100 /* without descriptors or memory for the next connection */
-#define UNSENT_BYTES  (64 * 1024)
+#define NET_FACTOR    8 /* what an IPv6 /48 may have more than an address */
 
 enum err ws_accept_init(struct ws *ws)
 {
@@ -123,25 +116,24 @@ static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *cou
 	return true;
 }
 
-static void take_connection(struct ws_listener *l, int fd, const struct sockaddr_storage *from, socklen_t len)
+static void take_connection(void *arg, int fd, const struct addr *peer)
 {
-	int64_t         now_ms  = loop_now_ms(l->ws->loop);
-	bool            counted = false;
-	struct ws_conn *c;
-	struct addr     peer;
-	enum metric     why;
+	struct ws_listener *l       = arg;
+	int64_t             now_ms  = loop_now_ms(l->ws->loop);
+	bool                counted = false;
+	struct ws_conn     *c;
+	enum metric         why;
 
-	addr_of_sockaddr(&peer, (const struct sockaddr *)from, len);
-	if (!is_welcome(l, &peer, &counted, &why, now_ms)) {
+	if (!is_welcome(l, peer, &counted, &why, now_ms)) {
 		metric_inc(why);
 		close(fd);
 		return;
 	}
-	c = ws_conn_new(l->ws, fd, &peer, now_ms);
+	c = ws_conn_new(l->ws, fd, peer, now_ms);
 	if (!c) {
 		metric_inc(M_WS_REFUSED_MEMORY);
 		if (counted)
-			give_place(l->ws, &peer);
+			give_place(l->ws, peer);
 		close(fd);
 		return;
 	}
@@ -150,88 +142,31 @@ static void take_connection(struct ws_listener *l, int fd, const struct sockaddr
 		ws_conn_end(c, l->is_tls ? M_WS_REFUSED_HANDSHAKE : M_WS_REFUSED_MEMORY, true);
 }
 
-/* Without descriptors or memory, asking again at once would only burn the processor: the queue of the kernel waits. */
-static void pause_listener(struct ws_listener *l)
-{
-	metric_inc(M_WS_REFUSED_MEMORY);
-	uv_poll_stop(&l->poll);
-	timer_set(l->ws->loop, &l->pause, loop_now_ms(l->ws->loop) + PAUSE_MS);
-}
-
-static void on_connections(uv_poll_t *poll, int status, int events)
-{
-	struct ws_listener *l = poll->data;
-
-	(void)status;
-	(void)events;
-	for (int64_t i = 0; i < l->ws->limits->ws_turn_accepts; i++) {
-		struct sockaddr_storage from;
-		socklen_t               len = sizeof(from);
-		int fd = accept4(l->fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (fd >= 0)
-			take_connection(l, fd, &from, len);
-		else if (errno == EAGAIN || errno == EWOULDBLOCK)
-			return;
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-			pause_listener(l);
-			return;
-		}
-	}
-}
-
-static void on_pause_over(struct timer *t, int64_t now_ms)
-{
-	struct ws_listener *l = CONTAINER(t, struct ws_listener, pause);
-
-	(void)now_ms;
-	uv_poll_start(&l->poll, UV_READABLE, on_connections);
-}
-
-/* What accepted sockets inherit. */
-static void tune(int fd)
-{
-	int on = 1, unsent = UNSENT_BYTES;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	/* A slow reader's datagrams wait in our queue, where the old ones can still be dropped, not in the kernel. */
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
-}
-
 enum err ws_listen(struct ws *ws, int fd, bool tls)
 {
-	struct ws_listener *l = calloc(1, sizeof(*l));
+	struct ws_listener *l  = calloc(1, sizeof(*l));
+	struct accept_to    to = { .take         = take_connection,
+		                   .arg          = l,
+		                   .turn_accepts = ws->limits->ws_turn_accepts,
+		                   .starved      = M_WS_REFUSED_MEMORY };
+	enum err            e;
 
 	if (!l || (tls && ws->conf->tls_cert[0] == '\0')) {
-		enum err e = l ? ERR_MALFORMED : ERR_NOMEM;
-
+		e = l ? ERR_MALFORMED : ERR_NOMEM;
 		free(l);
 		close(fd);
 		return e;
 	}
 	l->ws     = ws;
-	l->fd     = fd;
 	l->is_tls = tls;
-	tune(fd);
-	timer_init(&l->pause, on_pause_over);
-	if (uv_poll_init(loop_uv(ws->loop), &l->poll, fd) != 0) {
-		close(fd);
+	e         = acceptor_new(&l->acceptor, ws->loop, fd, &to);
+	if (e != ERR_OK) {
 		free(l);
-		return ERR_IO;
+		return e;
 	}
-	l->poll.data  = l;
 	l->next       = ws->listeners;
 	ws->listeners = l;
-	uv_poll_start(&l->poll, UV_READABLE, on_connections);
 	return ERR_OK;
-}
-
-static void on_listener_closed(uv_handle_t *handle)
-{
-	struct ws_listener *l = handle->data;
-
-	close(l->fd);
-	free(l);
 }
 
 void ws_accept_stop(struct ws *ws)
@@ -240,7 +175,7 @@ void ws_accept_stop(struct ws *ws)
 		struct ws_listener *l = ws->listeners;
 
 		ws->listeners = l->next;
-		timer_clear(&l->pause);
-		uv_close((uv_handle_t *)&l->poll, on_listener_closed);
+		acceptor_close(l->acceptor);
+		free(l);
 	}
 }

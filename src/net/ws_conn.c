@@ -103,7 +103,7 @@ struct ws_conn *ws_conn_new(struct ws *ws, int fd, const struct addr *peer, int6
 	c->fd          = fd;
 	c->ws          = ws;
 	c->wire        = &ws_wire_plain;
-	c->id          = ++ws->last_id;
+	c->id          = accept_next_id();
 	c->peer        = *peer;
 	c->client      = *peer;
 	c->sent_ms     = now_ms;
@@ -136,8 +136,11 @@ void ws_conn_watch(struct ws_conn *c, uint32_t events)
 
 void ws_conn_watch_wire(struct ws_conn *c)
 {
+	bool reads  = !c->is_paused && !c->needs_room;
+	bool writes = c->is_stuck || c->needs_room;
+
 	/* EPOLLERR comes unasked: it stands for nothing else. */
-	ws_conn_watch(c, EPOLLERR | (c->is_paused ? 0 : EPOLLIN) | (c->is_stuck ? EPOLLOUT : 0));
+	ws_conn_watch(c, EPOLLERR | (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0));
 }
 
 /* TLS may hold bytes that it has decrypted already, which do not make the socket readable. */
@@ -153,8 +156,13 @@ static void read_some(struct ws_conn *c, int64_t now_ms)
 	do {
 		ssize_t n = c->wire->read(c, ws->turn, ws->turn_cap);
 
-		if (n == WS_WIRE_AGAIN)
+		if (n == WIRE_AGAIN)
 			return;
+		if (n == WIRE_ROOM) {
+			c->needs_room = true;
+			ws_conn_watch_wire(c);
+			return;
+		}
 		if (n <= 0) {
 			ws_conn_end(c, M_WS_CLOSED_PEER, false);
 			return;
@@ -182,7 +190,7 @@ void ws_conn_on_events(struct ws_conn *c, uint32_t events, int64_t now_ms)
 	}
 	if (events & EPOLLOUT) {
 		drop_old(c, now_ms);
-		c->is_stuck = false;
+		c->is_stuck = c->needs_room = false;
 		ws_conn_set_dirty(c);
 	}
 	if (!(events & ~(uint32_t)EPOLLOUT))
@@ -312,6 +320,16 @@ void ws_conn_close_after_peer(struct ws_conn *c, enum metric why, int64_t now_ms
 void ws_close(struct ws_conn *c)
 {
 	ws_conn_close(c, M_WS_CLOSED_SERVER, loop_now_ms(c->ws->loop));
+}
+
+void ws_reset(struct ws_conn *c)
+{
+	ws_conn_end(c, M_WS_CLOSED_SERVER, true);
+}
+
+void ws_set_socket(struct ws_conn *c, const struct accept_socket *want)
+{
+	accept_tune(c->fd, want);
 }
 
 void ws_conn_linger(struct ws_conn *c, int64_t now_ms)

@@ -19,6 +19,8 @@
 #include "account/count.h"
 #include "base/list.h"
 #include "base/metric.h"
+#include "net/accept.h"
+#include "net/wire.h"
 #include "net/ws.h"
 #include "net/ws_frame.h"
 #include "net/ws_queue.h"
@@ -30,14 +32,11 @@
 
 enum ws_phase { WS_HEAD, WS_OPEN, WS_CLOSING, WS_LINGER, WS_GONE };
 
-/* What read and write say besides a number of bytes. */
-enum ws_wire_says { WS_WIRE_END = 0, WS_WIRE_AGAIN = -1, WS_WIRE_BROKEN = -2 };
-
-/* How bytes get to and from the peer: plainly or through TLS. */
+/* How bytes get to and from the peer: plainly or through TLS. What read and write say besides a number: wire_says. */
 struct ws_wire {
 	/* At most cap bytes. */
 	ssize_t (*read)(struct ws_conn *c, uint8_t *out, size_t cap);
-	/* Sends from the queue what the wire takes now, and tells the queue. WS_WIRE_AGAIN: not all of it. */
+	/* Sends from the queue what the wire takes now, and tells the queue. WIRE_AGAIN: not all of it. */
 	ssize_t (*write)(struct ws_conn *c);
 	/* Bytes that read can give without the socket becoming readable; NULL: never any. */
 	bool (*holds)(const struct ws_conn *c);
@@ -53,6 +52,7 @@ struct ws_conn {
 	enum ws_phase            phase;
 	uint32_t                 watched;      /* epoll events */
 	bool                     is_stuck;     /* the wire took no more; it says when it does */
+	bool                     needs_room;   /* TLS reads nothing before it could send something */
 	bool                     close_queued; /* our close frame is in the queue or out */
 	bool                     peer_closed;  /* no close frame of the peer is to be waited for */
 	bool                     has_client;   /* client is known; a bad forwarding field leaves it unknown */
@@ -65,22 +65,22 @@ struct ws_conn {
 	void                    *data;    /* of the handler; NULL once closed was called */
 	void (*drained)(void   *data,
 	                int64_t now_ms); /* to be called when no control message waits; NULL: nobody asked */
-	struct list         in_dirty;
-	struct ws_queue     queue;
-	size_t              queued, held; /* what the totals of ws count for this one */
-	int64_t             sent_ms;      /* the last time anything left */
-	int64_t             message_ms;   /* the begin of an incomplete message; 0: none */
-	struct ws_input     input;
-	uint8_t            *kept; /* bytes read that a pause left over; NULL: none */
-	size_t              kept_len;
-	int64_t             deadline_ms; /* of HEAD, CLOSING, LINGER */
-	struct timer        timer;
-	struct list         in_conns, in_ended;
-	struct lws         *wsi;  /* the library's side of it; NULL once that is gone */
-	struct ssl_st      *ssl;  /* its TLS session; NULL on a plain connection */
-	struct ws_tls_rest *rest; /* of the TLS wire: bytes it owes; NULL: none */
-	uint64_t            id;
-	struct addr         peer, client;
+	struct list       in_dirty;
+	struct ws_queue   queue;
+	size_t            queued, held; /* what the totals of ws count for this one */
+	int64_t           sent_ms;      /* the last time anything left */
+	int64_t           message_ms;   /* the begin of an incomplete message; 0: none */
+	struct ws_input   input;
+	uint8_t          *kept; /* bytes read that a pause left over; NULL: none */
+	size_t            kept_len;
+	int64_t           deadline_ms; /* of HEAD, CLOSING, LINGER */
+	struct timer      timer;
+	struct list       in_conns, in_ended;
+	struct lws       *wsi;  /* the library's side of it; NULL once that is gone */
+	struct ssl_st    *ssl;  /* its TLS session; NULL on a plain connection */
+	struct wire_rest *rest; /* of the TLS wire: bytes it owes; NULL: none */
+	uint64_t          id;
+	struct addr       peer, client;
 };
 
 struct ws_route {
@@ -91,10 +91,8 @@ struct ws_route {
 struct ws_listener {
 	struct ws_listener *next;
 	struct ws          *ws;
-	int                 fd;
 	bool                is_tls;
-	uv_poll_t           poll;
-	struct timer        pause; /* out of descriptors: tries again later */
+	struct acceptor    *acceptor;
 };
 
 struct ws {
@@ -113,7 +111,6 @@ struct ws {
 	struct loop_flush      flush;
 	struct list            conns, dirty, ended;
 	size_t                 conn_count;
-	uint64_t               last_id;
 	struct count          *per_address, *per_net;
 	struct bucket         *accepts, *accepts_net, *tls_accepts;
 	struct ws_blocks       blocks;

@@ -80,15 +80,30 @@ static bool put_control(struct ws_conn *c, enum ws_opcode opcode, const void *da
 	return true;
 }
 
-void ws_send(struct ws_conn *c, const void *data, size_t len)
+static void send_message(struct ws_conn *c, enum ws_opcode opcode, const void *data, size_t len)
 {
 	assert(len > 0); /* clients take an empty message for a broken connection */
 	if (c->phase != WS_OPEN)
 		return;
-	if (put_control(c, WS_BINARY, data, len))
+	if (put_control(c, opcode, data, len))
 		after_put(c);
 	else
 		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));
+}
+
+void ws_send(struct ws_conn *c, const void *data, size_t len)
+{
+	send_message(c, WS_BINARY, data, len);
+}
+
+void ws_send_text(struct ws_conn *c, const void *data, size_t len)
+{
+	send_message(c, WS_TEXT, data, len);
+}
+
+void ws_flush(struct ws_conn *c)
+{
+	ws_conn_flush(c, loop_now_ms(c->ws->loop));
 }
 
 /* Its bytes lie in the block behind the room for the longest head. A frame of the server has no mask. */
@@ -201,11 +216,11 @@ static bool write_queue(struct ws_conn *c, int64_t now_ms)
 	if (ws_queue_bytes(&c->queue) < before)
 		c->sent_ms = now_ms;
 	ws_conn_count(c);
-	if (n == WS_WIRE_BROKEN)
+	if (n == WIRE_BROKEN)
 		ws_conn_end(c, M_WS_CLOSED_PEER, false);
 	if (c->phase == WS_GONE)
 		return false;
-	c->is_stuck = n == WS_WIRE_AGAIN;
+	c->is_stuck = n == WIRE_AGAIN;
 	ws_conn_watch_wire(c);
 	if (c->phase == WS_GONE)
 		return false;

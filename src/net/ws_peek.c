@@ -63,5 +63,5 @@ enum err ws_peek_fields(struct http_head *out, char *head, size_t len, const cha
 	while ((line = take_line(&at, end)) && line[0] != '\0')
 		if (add_field(out, line) != ERR_OK)
 			return ERR_MALFORMED;
-	return line ? http_head_check(out, "GET", false) : ERR_MALFORMED;
+	return line ? http_head_check(out, "GET", false, false) : ERR_MALFORMED;
 }

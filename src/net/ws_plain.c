@@ -1,35 +1,13 @@
 /* The plain wire: bytes straight from and to the socket. */
 #include "net/ws_conn.h"
 
-#include <errno.h>
 #include <sys/socket.h>
 
 #define PIECES_MAX 64
 
 static ssize_t read_plain(struct ws_conn *c, uint8_t *out, size_t cap)
 {
-	ssize_t n;
-
-	do
-		n = recv(c->fd, out, cap, 0);
-	while (n < 0 && errno == EINTR);
-	if (n >= 0)
-		return n;
-	return errno == EAGAIN || errno == EWOULDBLOCK ? WS_WIRE_AGAIN : WS_WIRE_BROKEN;
-}
-
-static ssize_t send_pieces(int fd, struct iovec *pieces, size_t count)
-{
-	struct msghdr m = { .msg_iov = pieces, .msg_iovlen = count };
-	ssize_t       n;
-
-	do
-		n = count == 1 ? send(fd, pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL)
-		               : sendmsg(fd, &m, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	if (n >= 0)
-		return n;
-	return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? WS_WIRE_AGAIN : WS_WIRE_BROKEN;
+	return wire_read(c->fd, out, cap);
 }
 
 static ssize_t write_plain(struct ws_conn *c)
@@ -40,7 +18,7 @@ static ssize_t write_plain(struct ws_conn *c)
 	while (ws_queue_bytes(&c->queue) > 0) {
 		size_t  count = ws_queue_pieces(&c->queue, pieces, PIECES_MAX);
 		size_t  bytes = 0;
-		ssize_t n     = send_pieces(c->fd, pieces, count);
+		ssize_t n     = wire_write(c->fd, pieces, count);
 
 		if (n < 0)
 			return n;
@@ -50,7 +28,7 @@ static ssize_t write_plain(struct ws_conn *c)
 		total += n;
 		/* The kernel is full: asking again would only cost a call. */
 		if ((size_t)n < bytes)
-			return WS_WIRE_AGAIN;
+			return WIRE_AGAIN;
 	}
 	return total;
 }

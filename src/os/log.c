@@ -36,6 +36,7 @@
 #define STOP_WAITS      15   /* of WAIT_MS, in all, for a full output once the log is to stop */
 #define STOP_MS         2000 /* after this the writer hangs in the kernel and is left behind */
 #define DIRECT_WAIT_MS  100
+#define GATHER_NS       2000000 /* lines that come so close behind others leave with one write */
 #define MODULE_BYTES    24
 #define VERB_BYTES      40
 #define TIME_TEXT_BYTES 32
@@ -262,6 +263,17 @@ static struct line lost_line(uint64_t lost, int64_t wall_ms)
 	return l;
 }
 
+/*
+ * Who has just written looks again a little later, and takes what came meanwhile at once: nobody who logs pays for waking a
+ * thread more than some hundred times a second.
+ */
+static void rest(void)
+{
+	static const struct timespec gather = { .tv_nsec = GATHER_NS };
+
+	nanosleep(&gather, NULL);
+}
+
 static void *writer_main(void *arg)
 {
 	struct batch b = { .len = 0 };
@@ -275,6 +287,7 @@ static void *writer_main(void *arg)
 			break;
 		if (!got) {
 			flush(&b);
+			rest();
 			continue;
 		}
 		if (l.lost_before > 0) {

@@ -2,7 +2,7 @@
  * The log: one line per event, written by a thread of its own, so that a slow output never makes a caller wait.
  *
  * A line is the module, the connection's id where there is one, the verb, then key=value. Callers format; bytes of a
- * peer go through text_escape first, addresses through addr_text_log. No secret is ever passed here.
+ * peer go through text_escape first and stand in quotes, addresses go through addr_text_log. No secret is ever passed here.
  *
  *	log_info("tunnel", conn_id, "opens", "code=%u friends=%zu", code, n);
  *	<6>tunnel[17]: opens code=123456 friends=2                              text with journald's level in front

@@ -15,6 +15,7 @@
 #include "base/hex.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "crypt/hash.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/log.h"
@@ -373,6 +374,17 @@ static enum err load_addr_key(struct store *s, FILE *report)
 		         "file=%s note=\"it was missing although the database is not new: what addresses have used of "
 		         "their limits counts from zero; if you have a copy of the file, stop coopd and put it back\"",
 		         s->paths.secrets);
+	return e;
+}
+
+enum err store_secret_text(char out[STORE_SECRET_TEXT_BYTES], struct store *s, const char *name, FILE *report)
+{
+	uint8_t  secret[(STORE_SECRET_TEXT_BYTES - 1) / 2];
+	enum err e = secret_load(secret, sizeof(secret), s->paths.secrets, name, report);
+
+	if (e == ERR_OK)
+		hex_encode(out, secret, sizeof(secret));
+	wipe_secret(secret, sizeof(secret));
 	return e;
 }
 

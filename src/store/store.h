@@ -28,7 +28,7 @@ struct store;
 struct job;
 
 /* Each has its own share of the queue (limits.store_jobs), and they are served in turn. */
-enum store_surface { SURFACE_TUNNEL, SURFACE_UPKEEP, SURFACE_CLOUD, SURFACE_ADMIN, SURFACE_COUNT };
+enum store_surface { SURFACE_TUNNEL, SURFACE_UPKEEP, SURFACE_CLOUD, SURFACE_LOBBY, SURFACE_ADMIN, SURFACE_COUNT };
 
 /* How the results of jobs get back to the thread that asked. */
 struct job_port {
@@ -74,6 +74,13 @@ const uint8_t *store_id(const struct store *s);
 
 /* The key under which client addresses are hashed before they are kept. */
 const uint8_t *store_addr_key(const struct store *s);
+
+/*
+ * A secret that the operator did not set, as 64 hex digits: made at the first call with this name and kept in
+ * data/secrets. Between store_open and store_start. ERR_IO, ERR_MALFORMED, ERR_NOMEM with a sentence in report.
+ */
+#define STORE_SECRET_TEXT_BYTES 65
+enum err store_secret_text(char out[STORE_SECRET_TEXT_BYTES], struct store *s, const char *name, FILE *report);
 
 enum err store_start(struct store *s);
 

@@ -1,29 +1,39 @@
 /*
- * One row per message and protocol version; parsing and building walk the row's fields.
+ * One row per message and protocol version; parsing and building walk the row's letters.
  */
 #include "tunnel/tunnel_wire.h"
 
 #include "base/auto.h"
+#include "base/layout.h"
 
 enum side { FROM_CLIENT, FROM_SERVER };
 
-/*
- * A field is one letter:
- *	v  version u8       c  code u16         C  code u32         s  secret 8 bytes
- *	k  key 16 bytes     i  id 8 bytes       t  token 8 bytes    T  token, may be missing
- *	n  number u16       x  state u8         f  fault u8         r  the rest
- */
+static const struct layout_field fields[LAYOUT_LETTERS] = {
+	['v'] = LAYOUT_INT(struct tunnel_msg, version, 1),
+	['c'] = LAYOUT_INT(struct tunnel_msg, code, 2), /* protocol 1 */
+	['C'] = LAYOUT_INT(struct tunnel_msg, code, 4),
+	['n'] = LAYOUT_INT(struct tunnel_msg, number, 2),
+	['x'] = LAYOUT_INT(struct tunnel_msg, state, 1),
+	['f'] = LAYOUT_INT(struct tunnel_msg, fault, 1),
+	['s'] = LAYOUT_BYTES(struct tunnel_msg, secret),
+	['k'] = LAYOUT_BYTES(struct tunnel_msg, key),
+	['i'] = LAYOUT_BYTES(struct tunnel_msg, id),
+	['t'] = LAYOUT_NOTED(struct tunnel_msg, token, has_token),
+	['T'] = LAYOUT_MAYBE(struct tunnel_msg, token, has_token),
+	['r'] = LAYOUT_REST(struct tunnel_msg, rest, rest_len),
+};
+
 struct row {
 	uint8_t     op;
 	uint8_t     version; /* 0: the same in both */
 	enum side   from;
 	uint8_t     bytes_min; /* opcode included */
 	const char *name;
-	const char *fields;
+	const char *letters;
 };
 
 static const struct row rows[] = {
-	/* op                    version  from       min  name                 fields */
+	/* op                    version  from       min  name                 letters */
 	{ TUNNEL_HOST_OPEN, 1, FROM_CLIENT, 12, "HOST_OPEN", "vcs" },
 	{ TUNNEL_HOST_OPEN, 2, FROM_CLIENT, 18, "HOST_OPEN", "vk" },
 	{ TUNNEL_HOST_OPENED, 1, FROM_SERVER, 11, "HOST_OPENED", "cs" },
@@ -58,100 +68,12 @@ static const struct row *find_row(uint8_t op, enum side from, uint8_t version)
 	return NULL;
 }
 
-static void read_field(struct tunnel_msg *m, struct rd *r, char field)
-{
-	switch (field) {
-	case 'v':
-		m->version = rd_u8(r);
-		break;
-	case 'c':
-		m->code = rd_u16(r);
-		break;
-	case 'C':
-		m->code = rd_u32(r);
-		break;
-	case 'n':
-		m->number = rd_u16(r);
-		break;
-	case 'x':
-		m->state = rd_u8(r);
-		break;
-	case 'f':
-		m->fault = rd_u8(r);
-		break;
-	case 's':
-		rd_copy(r, m->secret, sizeof(m->secret));
-		break;
-	case 'k':
-		rd_copy(r, m->key, sizeof(m->key));
-		break;
-	case 'i':
-		rd_copy(r, m->id, sizeof(m->id));
-		break;
-	case 'r':
-		m->rest = rd_rest(r, &m->rest_len);
-		break;
-	case 'T':
-		if (rd_left(r) < sizeof(m->token))
-			break;
-		/* fallthrough */
-	case 't':
-		rd_copy(r, m->token, sizeof(m->token));
-		m->has_token = true;
-		break;
-	}
-}
-
-static void write_field(struct wr *w, const struct tunnel_msg *m, char field)
-{
-	switch (field) {
-	case 'v':
-		wr_u8(w, m->version);
-		break;
-	case 'c':
-		wr_u16(w, (uint16_t)m->code);
-		break;
-	case 'C':
-		wr_u32(w, m->code);
-		break;
-	case 'n':
-		wr_u16(w, m->number);
-		break;
-	case 'x':
-		wr_u8(w, m->state);
-		break;
-	case 'f':
-		wr_u8(w, m->fault);
-		break;
-	case 's':
-		wr_bytes(w, m->secret, sizeof(m->secret));
-		break;
-	case 'k':
-		wr_bytes(w, m->key, sizeof(m->key));
-		break;
-	case 'i':
-		wr_bytes(w, m->id, sizeof(m->id));
-		break;
-	case 'r':
-		wr_bytes(w, m->rest, m->rest_len);
-		break;
-	case 't':
-		wr_bytes(w, m->token, sizeof(m->token));
-		break;
-	case 'T':
-		if (m->has_token)
-			wr_bytes(w, m->token, sizeof(m->token));
-		break;
-	}
-}
-
 static enum tunnel_parse parse_row(struct tunnel_msg *out, const struct row *row, const uint8_t *bytes, size_t len)
 {
 	struct rd r = rd_over(bytes + 1, len - 1);
 
 	*out = (struct tunnel_msg){ .op = (enum tunnel_op)row->op };
-	for (const char *f = row->fields; *f; f++)
-		read_field(out, &r, *f);
+	layout_read(out, &r, fields, row->letters);
 	return rd_ok(&r) ? TUNNEL_PARSED : TUNNEL_SHORT;
 }
 
@@ -208,8 +130,7 @@ void tunnel_build(struct wr *w, const struct tunnel_msg *msg)
 		return;
 	}
 	wr_u8(w, row->op);
-	for (const char *f = row->fields; *f; f++)
-		write_field(w, msg, *f);
+	layout_write(w, msg, fields, row->letters);
 }
 
 const char *tunnel_op_name(uint8_t op)

@@ -81,8 +81,8 @@ Test(text, escape_leaves_nothing_but_printable_ascii)
 		all[i] = (uint8_t)i;
 	text_escape(out, sizeof(out), all, sizeof(all));
 	for (const char *c = out; *c; c++)
-		cr_expect(*c >= ' ' && *c <= '~');
-	cr_expect_eq(strlen(out), 94 + 2 + (256 - 95) * 4);
+		cr_expect(*c >= ' ' && *c <= '~' && *c != '"');
+	cr_expect_eq(strlen(out), 93 + 2 + (256 - 94) * 4);
 }
 
 Test(text, escape_cuts_before_a_form_that_does_not_fit)
@@ -108,6 +108,8 @@ Test(text, escape_cuts_before_a_form_that_does_not_fit)
 		  8, "12..." },
 		{ "\\\\\\\\", 9, "\\\\\\\\\\\\\\\\" },
 		{ "\\\\\\\\", 8, "\\\\\\\\..." },
+		{ "x\" game=9", 20, "x\\x22 game=9" },
+		{ "\"\"", 8, "\\x22..." },
 		{ "", 8, "" },
 	};
 
@@ -149,6 +151,32 @@ Test(text, what_is_no_utf8_becomes_question_marks)
 		text_make_utf8(text);
 		cr_expect_str_eq(text, cases[i].out, "case %zu", i);
 	}
+}
+
+Test(text, UTF_8_is_known_by_its_characters)
+{
+	static const struct {
+		const char *text;
+		bool        is_utf8;
+	} cases[] = {
+		{ "", true },
+		{ "plain", true },
+		{ "\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80", true },
+		{ "\xf4\x8f\xbf\xbf", true }, /* the last there is */
+		{ "\xf4\x90\x80\x80", false },
+		{ "cut \xc3", false },
+		{ "cut \xe2\x82", false },
+		{ "\x80", false },
+		{ "\xff", false },
+		{ "\xc0\xaf", false },     /* could be shorter */
+		{ "\xed\xa0\x80", false }, /* half of a pair */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		cr_expect_eq(text_is_utf8(cases[i].text, strlen(cases[i].text)), cases[i].is_utf8, "case %zu", i);
+	cr_expect(text_is_utf8("a\0b", 3), "a NUL is a character like any other");
+	cr_expect(text_is_utf8("\xc3\xbc", 2));
+	cr_expect_not(text_is_utf8("\xc3\xbc", 1), "what is behind the end does not count");
 }
 
 Test(text, numbers_are_digits_within_bounds)
@@ -276,4 +304,43 @@ Test(text, cleaning_stops_before_what_does_not_fit)
 	cr_expect_str_eq(out, "ab", "a character is whole or not there");
 	text_clean(out, 1, "ab", 2, 64);
 	cr_expect_str_eq(out, "");
+}
+
+Test(text, a_character_is_whole_and_of_the_shortest_form)
+{
+	static const struct {
+		const char *bytes;
+		size_t      len, expected;
+		uint32_t    code;
+	} rows[] = {
+		{ "a", 1, 1, 'a' },
+		{ "\0", 1, 1, 0 },
+		{ "\x7f", 1, 1, 0x7f },
+		{ "\xc2\x80", 2, 2, 0x80 },
+		{ "\xdf\xbf", 2, 2, 0x7ff },
+		{ "\xe0\xa0\x80", 3, 3, 0x800 },
+		{ "\xef\xbf\xbf", 3, 3, 0xffff },
+		{ "\xf0\x90\x80\x80", 4, 4, 0x10000 },
+		{ "\xf4\x8f\xbf\xbf", 4, 4, 0x10ffff },
+		{ "\xc3\xa9xyz", 5, 2, 0xe9 },
+		{ "\x80", 1, 0, 0 },
+		{ "\xc1\xbf", 2, 0, 0 },
+		{ "\xc3", 1, 0, 0 },
+		{ "\xc3(", 2, 0, 0 },
+		{ "\xe0\x9f\xbf", 3, 0, 0 },
+		{ "\xed\xa0\x80", 3, 0, 0 },
+		{ "\xed\xbf\xbf", 3, 0, 0 },
+		{ "\xe2\x82\xac", 2, 0, 0 },
+		{ "\xf0\x8f\xbf\xbf", 4, 0, 0 },
+		{ "\xf4\x90\x80\x80", 4, 0, 0 },
+		{ "\xf8\x88\x80\x80", 4, 0, 0 },
+		{ "\xff", 1, 0, 0 },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint32_t code = 12345;
+
+		cr_expect_eq(text_char(&code, rows[i].bytes, rows[i].len), rows[i].expected, "row %zu", i);
+		cr_expect_eq(code, rows[i].expected ? rows[i].code : 12345, "row %zu", i);
+	}
 }

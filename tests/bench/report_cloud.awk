@@ -13,26 +13,6 @@
 		rounds = line["round"]
 }
 
-# Of list[1..n], which it sorts.
-function median_of_list(n,	i, j, x) {
-	for (i = 2; i <= n; i++) {
-		x = list[i]
-		for (j = i - 1; j > 0 && list[j] > x; j--)
-			list[j + 1] = list[j]
-		list[j + 1] = x
-	}
-	return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
-}
-
-# Over the rounds; "" when there are none.
-function median(what, server, key,	round, n) {
-	n = 0
-	for (round = 1; round <= rounds; round++)
-		if ((what, server, round, key) in value)
-			list[++n] = value[what, server, round, key] + 0
-	return n ? median_of_list(n) : ""
-}
-
 # Median over the rounds of a's transfers per second divided by b's in the same round.
 function ratio(what, a, b,	round, n) {
 	n = 0

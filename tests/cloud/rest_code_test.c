@@ -37,7 +37,7 @@ static void start(void)
 	cr_assert_eq(crypt_init(), ERR_OK);
 	cloud = (struct cloud){ .conf = &f.conf };
 	cr_assert_eq(listen_tcp(&fd, &bound, "127.0.0.1:0", stderr), ERR_OK);
-	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_OK);
 	pretended.http_port = bound.port;
 }
 

@@ -291,8 +291,7 @@ Test(rest_refuse, a_method_that_is_not_taken_has_a_code_too)
 	ANSWER body = rest_ask(s, "A", "POST", "/v1/me/code", "", "x", 1);
 	rest_expect(&body, 413, "too_big");
 	ANSWER unknown = rest_get(s, "A", "/v1/nothing");
-	cr_expect_str_eq(unknown.body, "{\"error\":\"there is nothing here by that name\"}",
-	                 "unknown paths are nobody's");
+	cr_expect_str_eq(unknown.body, "{\"error\":\"not found\"}", "unknown paths are nobody's");
 }
 
 Test(rest_refuse, a_web_page_may_look_and_not_touch)

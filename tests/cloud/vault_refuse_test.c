@@ -259,3 +259,19 @@ Test(vault_refuse, what_is_too_short_or_unknown_is_ignored)
 	ws_client_free(c);
 	server_finish(s);
 }
+
+Test(vault_refuse, vault_connections_have_a_bound_in_all)
+{
+	s                        = server_start((const char *[]){ "limits.cloud_vaults=2", NULL });
+	struct ws_client *first  = open_as("A");
+	struct ws_client *second = open_as("B");
+	struct ws_client *third  = vault_client_ask(s->tunnel_port, "C", NULL);
+
+	ws_expect(third, "07 0b");
+	ws_client_free(third);
+	ws_client_free(first);
+	server_await_metric(s, "coopd_vault_connections", NULL, 1, 10000);
+	ws_client_free(open_as("C"));
+	ws_client_free(second);
+	server_finish(s);
+}

@@ -116,11 +116,12 @@ Test(conf, later_sources_win)
 
 Test(conf, production_defaults_hold_wherever_it_was_said)
 {
-	const char *const env[]  = { "COOP_SERVER_PRODUCTION= yes ", NULL };
-	const char       *sets[] = { "server.production= yes" };
+	const char *const env[]  = { "COOP_SERVER_PRODUCTION= yes ", "COOP_LOBBY_ENABLE=no", "COOP_SIGNAL_ENABLE=no",
+		                     NULL };
+	const char       *sets[] = { "server.production= yes", "lobby.enable=no", "signal.enable=no" };
 	struct conf       c;
 
-	write_file("other.conf", "[server]\nproduction = yes\n");
+	write_file("other.conf", "[server]\nproduction = yes\n[lobby]\nenable = no\n[signal]\nenable = no\n");
 	write_file("coopd.conf", "[log]\nlevel = debug\n");
 	const struct conf_args cases[] = {
 		{ .file = "other.conf" },
@@ -281,6 +282,7 @@ Test(conf, what_does_not_go_together_is_refused)
 		{ "[tunnel]\ntls_listen = 0.0.0.0:1", "text:2: tunnel.tls_listen: needs tls.cert and tls.key\n" },
 		{ "[tls]\ncert = a", "text:2: tls.cert: a certificate needs its private key, tls.key\n" },
 		{ "[tls]\nkey = a", "text:2: tls.key: a private key needs its certificate, tls.cert\n" },
+		{ "[tls]\nrequire = yes", "text:2: tls.require: needs tls.cert and tls.key\n" },
 		{ "[server]\ndata =", "text:2: server.data: must name a folder\n" },
 		{ "[limits]\ntunnel_wait_ms = 44s",
 		  "text:2: limits.tunnel_wait_alone_ms (45000) is above limits.tunnel_wait_ms (44000): "
@@ -302,9 +304,132 @@ Test(conf, what_does_not_go_together_is_refused)
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		expect_refused(cases[i].text, cases[i].report);
 
-	struct conf c = load_text("[tls]\ncert = a\nkey = b\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
+	struct conf c = load_text("[tls]\ncert = a\nkey = b\nrequire = yes\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
 	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n");
 	conf_fini(&c);
+}
+
+static void expect_good(const char *section, const char *line)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), "[%s]\n%s\n", section, line);
+	struct conf c = load_text(text);
+	conf_fini(&c);
+}
+
+static void expect_bad(const char *section, const char *key, const char *value, const char *says)
+{
+	char text[256], report[512];
+
+	(void)snprintf(text, sizeof(text), "[%s]\n%s = %s\n", section, key, value);
+	(void)snprintf(report, sizeof(report), "text:2: %s.%s: \"%s\" %s\n", section, key, value, says);
+	expect_refused(text, report);
+}
+
+Test(conf, what_players_are_told_has_a_form_that_they_can_read)
+{
+	static const struct {
+		const char *section, *key, *says, *good[6], *bad[9];
+	} cases[] = {
+		{ "turn",
+		  "uri",
+		  "is no TURN server; write turn:host:port or turns:host:port, and no transport behind",
+		  { "", "turn:h:3478", "turn:h", "turns:a.example:65535", "turn:[2001:db8::1]:3478",
+		    "turn:192.0.2.1:1" },
+		  { "h:3478", "turn:", "turn:h:", "turn:h:0", "turn:h:65536", "turn:h:3478?transport=udp",
+		    "stun:h:3478", "turn://h:3478", "turn:2001:db8::1" } },
+		{ "stun",
+		  "uri",
+		  "is no STUN server; write stun:host:port or stuns:host:port, and nothing behind",
+		  { "", "stun:h:3478", "stuns:h" },
+		  { "h", "turn:h:3478", "stun:h:3478/", "stun:h?x", "STUN:h:3478" } },
+		{ "signal",
+		  "url",
+		  "is no place to connect to; write host:port, without a scheme",
+		  { "", "h:1", "h.example:65535", "[::1]:10000", "192.0.2.1:10000" },
+		  { "h", "h:", "h:0", "h:65536", "https://h:1", "h:1/path", ":1", "::1:1" } },
+		{ "latest",
+		  "url",
+		  "is no page; write https:// or http:// and what follows",
+		  { "", "http://h", "https://h/x?y=\xc3\xa9" },
+		  { "h", "https://", "ftp://h", "javascript:alert(1)", "//h" } },
+	};
+	char line[128];
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		for (size_t n = 0; n < COUNT_OF(cases[i].good) && cases[i].good[n]; n++) {
+			(void)snprintf(line, sizeof(line), "%s = %s", cases[i].key, cases[i].good[n]);
+			expect_good(cases[i].section, line);
+		}
+		for (size_t n = 0; n < COUNT_OF(cases[i].bad) && cases[i].bad[n]; n++)
+			expect_bad(cases[i].section, cases[i].key, cases[i].bad[n], cases[i].says);
+	}
+}
+
+Test(conf, a_field_that_every_client_sends_names_no_client)
+{
+	expect_good("http", "client_address_header = X-Real-IP");
+	expect_good("http", "client_address_header = CF-Connecting-IP");
+	expect_refused("[http]\nclient_address_header = user-agent\n",
+	               "text:2: http.client_address_header: \"User-Agent\" is a field that every client sends; name "
+	               "the one "
+	               "that your proxy sets, such as X-Forwarded-For\n");
+	expect_bad("http", "client_address_header", "Host",
+	           "is a field that every client sends; name the one that your proxy sets, such as X-Forwarded-For");
+	expect_bad("http", "client_address_header", "Transfer-Encoding",
+	           "is a field that every client sends; name the one that your proxy sets, such as X-Forwarded-For");
+}
+
+Test(conf, two_cannot_listen_at_one_place)
+{
+	static const struct {
+		const char *text, *report;
+	} cases[] = {
+		{ "[http]\nlisten = 127.0.0.1:64190\n",
+		  "text:2: tunnel.listen: 127.0.0.1:64190 is in http.listen already, and only one can listen there\n" },
+		{ "[tunnel]\nlisten = 127.0.0.1:10001\n",
+		  "text:2: tunnel.listen: 127.0.0.1:10001 is in http.listen already, and only one can listen there\n" },
+		{ "[http]\nlisten = [::1]:1 127.0.0.1:1 [0::1]:1\n",
+		  "text:2: http.listen: [0::1]:1 is in http.listen already, and only one can listen there\n" },
+		{ "[http]\nlisten = [::1]:1\n[tunnel]\nlisten = 127.0.0.1:1 [0:0::0:1]:1\n",
+		  "text:4: tunnel.listen: [0:0::0:1]:1 is in http.listen already, and only one can listen there\n" },
+		{ "[tls]\ncert = a\nkey = b\n[tunnel]\ntls_listen = 127.0.0.1:10443\n",
+		  "text:5: tunnel.tls_listen: 127.0.0.1:10443 is in http.tls_listen already, and only one can listen "
+		  "there\n" },
+		{ "[tunnel]\nlisten = 127.0.0.1:10000\n", "text:2: signal.listen: 127.0.0.1:10000 is in tunnel.listen "
+		                                          "already, and only one can listen there\n" },
+	};
+	static const char *const good[] = {
+		"[http]\nlisten = 127.0.0.1:0 [::1]:0\n[tunnel]\nlisten = 127.0.0.1:0\n",
+		"[http]\nlisten = 127.0.0.1:1 127.0.0.2:1 [::1]:1 127.0.0.1:2\n",
+		"[http]\nlisten = 127.0.0.1:10443\n", /* tls_listen is not used without a certificate */
+		"[http]\nenable = no\n[tunnel]\nlisten = 127.0.0.1:10001\n",
+		"[tunnel]\nenable = no\n[http]\nlisten = 127.0.0.1:64190\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		expect_refused(cases[i].text, cases[i].report);
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		struct conf c = load_text(good[i]);
+
+		conf_fini(&c);
+	}
+}
+
+/* A host beats every 30 s, and nobody who does is pushed out. */
+Test(conf, a_lobby_makes_room_before_it_is_gone_and_not_before_its_host_can_beat)
+{
+	expect_good("limits", "lobby_evict_ms = 31000");
+	expect_refused("[limits]\nlobby_evict_ms = 30999\n",
+	               "text:2: limits.lobby_evict_ms: \"30999\" is out of range; allowed are 31000 to 86400000 ms\n");
+	expect_good("limits", "lobby_evict_ms = 90000");
+	expect_refused("[limits]\nlobby_evict_ms = 90001\n", "text:2: limits.lobby_evict_ms (90001) is above "
+	                                                     "limits.lobby_ttl_ms (90000): a lobby would be gone "
+	                                                     "before it could make room\n");
+	expect_refused("[limits]\nlobby_ttl_ms = 40s\n", "text:2: limits.lobby_evict_ms (45000) is above "
+	                                                 "limits.lobby_ttl_ms (40000): a lobby would be gone "
+	                                                 "before it could make room\n");
 }
 
 Test(conf, a_bad_value_is_not_blamed_for_its_company_too)
@@ -344,7 +469,7 @@ Test(conf, given_paths_are_not_derived)
 	cr_expect_str_eq(c.server_run, "r");
 	cr_expect_str_eq(c.admin_socket, "s");
 	conf_fini(&c);
-	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n");
+	c = load_text("[server]\nproduction = yes\ndata = d\nrun =\n[lobby]\nenable = no\n[signal]\nenable = no\n");
 	cr_expect_str_eq(c.server_run, "d/run");
 	cr_expect_str_eq(c.admin_socket, "d/run/admin.sock");
 	conf_fini(&c);
@@ -387,4 +512,168 @@ Test(conf, a_reload_of_the_same_says_nothing)
 	report_free(&r);
 	conf_fini(&fresh);
 	conf_fini(&running);
+}
+
+Test(conf, a_reload_takes_texts_and_secrets_without_naming_their_values)
+{
+	struct report r;
+	struct conf   running = load_text("[turn]\nsecret = 0ld\n[signal]\ntoken = 0ld\n");
+	struct conf   fresh =
+		load_text("[turn]\nsecret = n3w\nsecret_previous = 0ld\nuri = turn:h:3478\nhost_ttl_s = 600\n"
+	                  "[signal]\ntoken = n3w\ntoken_previous = 0ld\nurl = h:10000\n"
+	                  "[stun]\nuri = stun:h:3478\n[latest]\nproto = 142\nmod = M\nurl = http://u\n"
+	                  "[lobby]\nenable = no\n");
+
+	conf_reload(&running, &fresh, report_open(&r));
+	cr_expect_str_eq(report_text(&r), "text:17: lobby.enable has changed and needs a restart\n");
+	report_free(&r);
+	cr_expect_str_eq(running.turn_secret, "n3w");
+	cr_expect_str_eq(running.turn_secret_previous, "0ld");
+	cr_expect_str_eq(running.turn_uri, "turn:h:3478");
+	cr_expect_eq(running.turn_host_ttl_s, 600);
+	cr_expect_str_eq(running.signal_token, "n3w");
+	cr_expect_str_eq(running.signal_token_previous, "0ld");
+	cr_expect_str_eq(running.signal_url, "h:10000");
+	cr_expect_str_eq(running.stun_uri, "stun:h:3478");
+	cr_expect_eq(running.latest_proto, 142);
+	cr_expect_str_eq(running.latest_mod, "M");
+	cr_expect_str_eq(running.latest_url, "http://u");
+	cr_expect(running.lobby_enable);
+	conf_fini(&fresh);
+	conf_fini(&running);
+}
+
+#define PRODUCTION "[server]\nproduction = yes\n"
+#define NO_SECRET(place, key, variable, whose, parts)                                                              \
+	place ": " key ": is empty, and in production nobody makes it up; make one with \"openssl rand -hex 32\" " \
+	      "and set it here or as " variable " (" whose "), or set " parts " = no\n"
+#define NO_TURN(place) \
+	NO_SECRET(place, "turn.secret", "COOP_TURN_SECRET", "the TURN server gets the same", "lobby.enable")
+#define NO_SIGNAL(place)                                                                \
+	NO_SECRET(place, "signal.token", "COOP_SIGNALING_TOKEN", "players are told it", \
+	          "signal.enable and lobby.enable")
+
+Test(conf, production_does_not_start_without_its_secrets)
+{
+	expect_refused(PRODUCTION, NO_TURN("default") NO_SIGNAL("default"));
+	expect_refused(PRODUCTION "[turn]\nsecret = s\n", NO_SIGNAL("default"));
+	expect_refused(PRODUCTION "[signal]\ntoken = t\n[turn]\nsecret =  \n", NO_TURN("text:6"));
+
+	struct conf c = load_text(PRODUCTION "[signal]\ntoken = t\n[turn]\nsecret = s\n");
+	conf_fini(&c);
+	expect_refused(PRODUCTION "[lobby]\nenable = no\n", NO_SIGNAL("default"));
+	expect_refused(PRODUCTION "[signal]\nenable = no\n", NO_TURN("default") NO_SIGNAL("default"));
+	c = load_text(PRODUCTION "[lobby]\nenable = no\n[signal]\nenable = no\n");
+	conf_fini(&c);
+	c = load_text("[lobby]\nenable = yes\n");
+	cr_expect_str_eq(c.turn_secret, "", "outside production they are made in data/secrets");
+	conf_fini(&c);
+}
+
+Test(conf, names_of_the_protocol_documents_set_what_they_name)
+{
+	const char *const env[]  = { "COOP_SIGNALING_TOKEN=t",
+		                     "COOP_SIGNALING_URL=h:1",
+		                     "COOP_SIGNALING_PORT=20000",
+		                     "COOP_SIGNALING_TLS_PORT=20442",
+		                     "COOP_SIGNALING_NONCE_DELAY_MS=1500",
+		                     "COOP_REQUIRE_TLS=1",
+		                     "COOP_TLS_CERT=a",
+		                     "COOP_TLS_KEY=b",
+		                     "COOP_MASTER_PORT=8080",
+		                     "COOP_MASTER_TLS_PORT=65535",
+		                     "COOP_MAX_BUILD=nonsense",
+		                     NULL };
+	const char *const rest[] = { "COOP_TURN_SECRET=s",  "COOP_TURN_URI=turn:h", "COOP_STUN_URI=stun:h",
+		                     "COOP_LATEST_PROTO=7", "COOP_LATEST_MOD=m",    "COOP_LATEST_URL=https://u",
+		                     "COOP_THANKS_FILE=/t", "COOP_ALLOWED_BUILDS",  NULL };
+	struct conf       c;
+
+	const struct conf_args first = { .env = environment(env) };
+	cr_assert(load(&c, &first, ""));
+	cr_expect_str_eq(c.signal_token, "t");
+	cr_expect_str_eq(c.signal_url, "h:1");
+	cr_expect_str_eq(c.signal_listen.words[0], "127.0.0.1:20000");
+	cr_expect_str_eq(c.signal_tls_listen.words[0], "127.0.0.1:20442");
+	cr_expect_eq(c.limits.signal_nonce_delay_ms, 1500);
+	cr_expect(c.tls_require);
+	cr_expect_str_eq(c.tls_cert, "a");
+	cr_expect_eq(c.http_listen.count, 1);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:8080");
+	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:65535");
+	conf_fini(&c);
+
+	const struct conf_args second = { .env = environment(rest) };
+	cr_assert(load(&c, &second, ""));
+	cr_expect_str_eq(c.turn_secret, "s");
+	cr_expect_str_eq(c.turn_uri, "turn:h");
+	cr_expect_str_eq(c.stun_uri, "stun:h");
+	cr_expect_eq(c.latest_proto, 7);
+	cr_expect_str_eq(c.latest_mod, "m");
+	cr_expect_str_eq(c.latest_url, "https://u");
+	cr_expect_str_eq(c.thanks_file, "/t");
+	conf_fini(&c);
+}
+
+/* As a container passes on what nobody gave it. */
+Test(conf, empty_ones_are_as_if_they_were_not_set)
+{
+	const char *const env[] = { "COOP_SIGNALING_TOKEN=", "COOP_SIGNALING_URL=",  "COOP_REQUIRE_TLS=",
+		                    "COOP_MASTER_PORT=",     "COOP_MASTER_TLS_PORT", "COOP_LATEST_PROTO=",
+		                    "COOP_TURN_SECRET=",     "COOP_MAX_BUILD=",      NULL };
+	struct conf       c;
+
+	write_file("coopd.conf", "[latest]\nproto = 5\n");
+	const struct conf_args args = { .env = environment(env) };
+	cr_assert(load(&c, &args, ""));
+	cr_expect_str_eq(c.signal_token, "");
+	cr_expect_not(c.tls_require);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:10001");
+	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:10443");
+	cr_expect_eq(c.latest_proto, 5);
+	conf_fini(&c);
+}
+
+Test(conf, our_own_names_win_over_those_of_the_documents)
+{
+	const char *const env[] = {
+		"COOP_SIGNALING_TOKEN=theirs",  "COOP_SIGNAL_TOKEN=ours",    "COOP_TLS_REQUIRE=no",
+		"COOP_REQUIRE_TLS=1",           "COOP_MASTER_PORT=1",        "COOP_MASTER_TLS_PORT=2",
+		"COOP_HTTP_LISTEN=127.0.0.1:3", "COOP_SIGNALING_URL=by:env", NULL
+	};
+	const char *sets[] = { "http.tls_listen=127.0.0.1:4", "signal.url=by.set:1" };
+	struct conf c;
+
+	write_file("coopd.conf", "[signal]\ntoken = files\nurl = by:file\n");
+	const struct conf_args args = { .env = environment(env), .sets = sets, .set_count = COUNT_OF(sets) };
+	cr_assert(load(&c, &args,
+	               "environment COOP_SIGNALING_TOKEN: changes nothing, because signal.token is set already "
+	               "(environment COOP_SIGNAL_TOKEN)\n"
+	               "environment COOP_REQUIRE_TLS: changes nothing, because tls.require is set already "
+	               "(environment COOP_TLS_REQUIRE)\n"
+	               "environment COOP_MASTER_PORT: changes nothing, because http.listen is set already "
+	               "(environment COOP_HTTP_LISTEN)\n"
+	               "environment COOP_MASTER_TLS_PORT: changes nothing, because http.tls_listen is set already "
+	               "(--set)\n"));
+	cr_expect_str_eq(c.signal_token, "ours");
+	cr_expect_str_eq(c.signal_url, "by.set:1");
+	cr_expect_not(c.tls_require);
+	cr_expect_str_eq(c.http_listen.words[0], "127.0.0.1:3");
+	cr_expect_str_eq(c.http_tls_listen.words[0], "127.0.0.1:4");
+	conf_fini(&c);
+}
+
+Test(conf, a_port_that_is_none_is_refused)
+{
+	const char *const env[] = { "COOP_MASTER_PORT=65536", "COOP_MASTER_TLS_PORT=80 81", "COOP_REQUIRE_TLS=perhaps",
+		                    "COOP_LATEST_PROTO=new", NULL };
+	struct conf       c;
+
+	const struct conf_args args = { .env = environment(env) };
+	cr_expect_not(load(&c, &args,
+	                   "environment COOP_LATEST_PROTO: latest.proto: \"new\" is not a number from 0 to 65535\n"
+	                   "environment COOP_REQUIRE_TLS: tls.require: \"perhaps\" is neither yes (true, on, 1) "
+	                   "nor no (false, off, 0)\n"
+	                   "environment COOP_MASTER_PORT: \"65536\" is no port from 0 to 65535\n"
+	                   "environment COOP_MASTER_TLS_PORT: \"80 81\" is no port from 0 to 65535\n"));
 }

@@ -34,6 +34,9 @@ static const struct conf_row secret = {
 	.section = "x", .name = "secret", .type = CONF_TYPE_TEXT, .flags = SECRET, .unit = ""
 };
 
+static const struct conf_row *const word     = &conf_rows[CONF_ROW_turn_uri];
+static const struct conf_row *const hidden   = &conf_rows[CONF_ROW_signal_token];
+static const struct conf_row *const build    = &conf_rows[CONF_ROW_latest_proto];
 static const struct conf_row *const flag     = &conf_rows[CONF_ROW_server_production];
 static const struct conf_row *const host     = &conf_rows[CONF_ROW_server_public_host];
 static const struct conf_row *const path     = &conf_rows[CONF_ROW_server_data];
@@ -71,6 +74,14 @@ Test(conf_value, good_values_are_kept_and_written_back)
 		{ &plain_text, "", "" },
 		{ &plain_text, "a b#c;d", "a b#c;d" },
 		{ path, "/srv/coop data", "/srv/coop data" },
+		{ word, "", "" },
+		{ word, "turn:[2001:db8::1]:3478", "turn:[2001:db8::1]:3478" },
+		{ hidden, "#!~", "#!~" },
+		{ build, "0", "0" },
+		{ build, "65535", "65535" },
+		{ &plain_text, "gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f" },
+		{ path, "/srv/\xff", "/srv/\xff" },
+		{ &secret, "\xff", "\xff" },
 		{ host, "", "" },
 		{ host, "coop.example.org", "coop.example.org" },
 		{ host, "192.0.2.7", "192.0.2.7" },
@@ -116,6 +127,7 @@ Test(conf_value, good_values_are_kept_and_written_back)
 
 #define LISTEN_FORM "write 127.0.0.1:PORT, [::1]:PORT, or 0.0.0.0:PORT and [::]:PORT for every address"
 #define ORIGIN_FORM "write https://host or https://host:port in lower case, and nothing behind"
+#define WORD_FORM   "has a character that is no plain letter, digit or sign; blanks do not belong here either"
 #define HOST_FORM   "write it without scheme, port and path: coop.example.org"
 #define NET_FORM    "write 10.0.0.1, 10.0.0.0/8, fd00::/8, or only none"
 
@@ -134,6 +146,16 @@ Test(conf_value, bad_values_are_told_what_is_wrong_and_what_is_allowed)
 		{ path, "a\nb", "\"a\\x0ab\" has a control character" },
 		{ path, "#data", "\"#data\" has a # or ; at its start or after a blank, which begins a comment" },
 		{ path, "my ;data", "\"my ;data\" has a # or ; at its start or after a blank, which begins a comment" },
+		{ word, "turn: h:3478", "\"turn: h:3478\" " WORD_FORM },
+		{ word, "turn:\th", "\"turn:\\x09h\" " WORD_FORM },
+		{ word, "turn:\xc3\xbc", "\"turn:\\xc3\\xbc\" " WORD_FORM },
+		{ word, "a\x7f", "\"a\\x7f\" has a control character" },
+		{ word, ";x", "\";x\" begins with # or ;, which begins a comment" },
+		{ hidden, "one two", "\"***\" " WORD_FORM },
+		{ build, "65536", "\"65536\" is not a number from 0 to 65535" },
+		{ build, "-1", "\"-1\" is not a number from 0 to 65535" },
+		{ build, "", "\"\" is not a number from 0 to 65535" },
+		{ &plain_text, "a\xff", "\"a\\xff\" is not valid UTF-8" },
 		{ host, "https://a.org/", "\"https://a.org/\" is no host name; " HOST_FORM },
 		{ host, "a.org:80", "\"a.org:80\" is no host name; " HOST_FORM },
 		{ host, "-a", "\"-a\" is no host name; " HOST_FORM },
@@ -226,6 +248,21 @@ Test(conf_value, the_longest_value_is_taken_and_one_byte_more_is_not)
 	text[CONF_VALUE_BYTES_MAX] = '\0';
 	cr_expect(conf_value_parse(&kept, &plain_text, text, &why));
 	conf_value_fini(&kept, &plain_text);
+}
+
+Test(conf_value, a_word_is_as_long_as_players_programs_take_it)
+{
+	struct conf_why why;
+	char           *kept = NULL;
+	char            text[CONF_WORD_MAX + 2];
+
+	memset(text, 'a', sizeof(text));
+	text[CONF_WORD_MAX + 1] = '\0';
+	cr_expect_not(conf_value_parse(&kept, word, text, &why));
+	cr_expect_not_null(strstr(why.text, "...\" is longer than 127 characters"), "%s", why.text);
+	text[CONF_WORD_MAX] = '\0';
+	cr_expect(conf_value_parse(&kept, word, text, &why));
+	conf_value_fini(&kept, word);
 }
 
 static void expect_shown(const struct conf_row *row, const char *value, const char *shown)

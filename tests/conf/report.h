@@ -34,15 +34,15 @@ static inline void report_free(struct report *r)
 	free(r->text);
 }
 
-/* An environment of up to 8 entries, which holds until the next call: environ's strings are not const. */
+/* An environment of up to 16 entries, which holds until the next call: environ's strings are not const. */
 static inline char **environment(const char *const *entries)
 {
-	static char  text[8][80];
-	static char *env[9];
+	static char  text[16][80];
+	static char *env[17];
 	size_t       i = 0;
 
 	for (; entries[i]; i++) {
-		cr_assert_lt(i, 8);
+		cr_assert_lt(i, 16);
 		env[i] = text[i];
 		cr_assert_lt(snprintf(text[i], sizeof(text[i]), "%s", entries[i]), (int)sizeof(text[i]));
 	}

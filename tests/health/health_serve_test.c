@@ -13,6 +13,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 static struct http_fixture f;
 static struct store       *store;
@@ -31,7 +32,7 @@ static void start(void)
 	health_init(&health, store);
 	cr_assert_eq(listen_tcp(&fd, &bound, "127.0.0.1:0", stderr), ERR_OK);
 	f.port = bound.port;
-	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_OK);
 }
 
 static void stop(void)
@@ -64,6 +65,23 @@ Test(health_serve, healthz_is_200_from_the_start_to_the_end)
 	expect("/healthz", 200, HEALTHZ("false"));
 	health_set(&health, HEALTH_DRAINING);
 	expect("/healthz", 200, HEALTHZ("true"));
+}
+
+static int64_t seven(void *arg)
+{
+	return *(int64_t *)arg;
+}
+
+Test(health_serve, healthz_says_how_many_lobbies_there_are)
+{
+	int64_t            count = 7;
+	struct http_result r;
+
+	health.lobbies_arg = &count;
+	health.lobbies     = seven;
+	r                  = http_get(f.port, "/healthz");
+	cr_expect(strstr(r.body, "\"lobbies\":7,"), "%s", r.body);
+	http_result_free(&r);
 }
 
 Test(health_serve, readyz_is_200_only_while_players_can_be_served)

@@ -146,7 +146,7 @@ static enum err on_hello(struct http_answer *a, struct http_request *rq, void *p
 	return ERR_OK;
 }
 
-static const struct http_body upload = { on_begin, on_data, on_end, on_abort };
+static const struct http_body upload = { on_begin, on_data, on_end, on_abort, NULL };
 
 static const struct http_route routes[] = {
 	{ "GET", "/hello", on_hello, NULL, NULL },

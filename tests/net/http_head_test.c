@@ -28,7 +28,7 @@ static enum err judged(struct http_head *h, const char *method, const char *line
 		if (!rest)
 			break;
 	}
-	return http_head_check(h, method, false);
+	return http_head_check(h, method, false, false);
 }
 
 Test(http_head, ordinary_heads_pass)
@@ -111,7 +111,7 @@ Test(http_head, chunks_are_taken_where_they_are_expected)
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		judged(&h, rows[i].method, rows[i].lines);
-		cr_expect_eq(http_head_check(&h, rows[i].method, true), rows[i].e, "%s %s", rows[i].method,
+		cr_expect_eq(http_head_check(&h, rows[i].method, true, false), rows[i].e, "%s %s", rows[i].method,
 		             rows[i].lines);
 	}
 }

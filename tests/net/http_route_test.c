@@ -327,7 +327,7 @@ Test(http_route, a_unix_socket_is_private_and_exempt)
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/s", dir);
 	cr_assert_eq(listen_unix(&fd, path, stderr), ERR_OK);
-	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_OK);
 	AUTO(free_result) struct http_result r = http_get_unix(path, "/who");
 	cr_expect_str_eq(r.body, "private=1 exempt=1");
 	unlink(path);

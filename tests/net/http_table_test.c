@@ -448,6 +448,268 @@ Test(http_table, an_ipv6_48_has_8_times_as_many_as_a_64)
 	http_table_fini(&t);
 }
 
+/* --- Clients behind a proxy --- */
+
+#define PROXIED(path, client) "GET " path " HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: " client "\r\n\r\n"
+
+static int status_of(int fd, const char *request)
+{
+	http_say(fd, request);
+	struct http_result r      = http_hear(fd);
+	int                status = r.status;
+
+	http_result_free(&r);
+	return status;
+}
+
+Test(http_table, a_client_behind_a_proxy_has_as_many_as_anybody)
+{
+	int fds[4];
+
+	start(40, COUNT_OF(fds));
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = visit(HTTP_FIXTURE_PROXY, PROXIED("/wait", "192.0.2.1"));
+	await_waiting(COUNT_OF(fds));
+
+	int more = visit(HTTP_FIXTURE_PROXY, "");
+	cr_expect_eq(status_of(more, PROXIED("/hello", "192.0.2.1")), 429, "one more");
+	cr_expect(http_is_closed(more));
+	cr_expect_eq(metric_get(M_HTTP_REFUSED_ADDRESS), 1);
+	http_fixture_await_connections(COUNT_OF(fds));
+
+	int other = visit(HTTP_FIXTURE_PROXY, "");
+	cr_expect_eq(status_of(other, PROXIED("/hello", "192.0.2.2")), 200, "somebody else");
+	cr_expect_eq(status_of(other, PROXIED("/nowhere", "192.0.2.1")), 429, "the next request is his again");
+	http_fixture_await_connections(COUNT_OF(fds));
+	int nobody = visit(HTTP_FIXTURE_PROXY, "");
+	cr_expect_eq(status_of(nobody, WHOLE), 200, "the proxy itself");
+
+	open_gate();
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		cr_expect(is_served(fds[i], ""), "%zu", i);
+	close(fds[0]);
+	cr_expect_eq(status_of(fds[1], PROXIED("/hello", "192.0.2.1")), 200, "idle ones are the proxy's");
+	for (size_t i = 1; i < COUNT_OF(fds); i++)
+		close(fds[i]);
+	close(more);
+	close(other);
+	close(nobody);
+}
+
+/* A table without a server, and one end of so many pairs of sockets. */
+struct bare {
+	struct addr_nets  proxies;
+	struct http_table table;
+	struct http_slot  slots[40];
+	int               ends[40][2];
+	size_t            count;
+};
+
+static void bare_init(struct bare *b, size_t in_all, size_t per_address)
+{
+	char *proxy = (char[]){ HTTP_FIXTURE_PROXY };
+
+	*b = (struct bare){ 0 };
+	cr_assert_eq(addr_nets_parse(&b->proxies, &proxy, 1), ERR_OK);
+	struct http_table_config cfg = { .name            = "test",
+		                         .slots_max       = in_all,
+		                         .per_address_max = per_address,
+		                         .unlimited       = &b->proxies,
+		                         .request_ms      = 600000,
+		                         .idle_ms         = 600000,
+		                         .push_ms         = 600000 };
+	cr_assert_eq(http_table_init(&b->table, &cfg), ERR_OK);
+}
+
+static void bare_fini(struct bare *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		http_table_leave(&b->table, &b->slots[i]);
+		close(b->ends[i][0]);
+		close(b->ends[i][1]);
+	}
+	http_table_fini(&b->table);
+	addr_nets_fini(&b->proxies);
+}
+
+/* One more through the proxy, whose head names this client. */
+static bool bare_name(struct bare *b, const char *client)
+{
+	struct http_slot *s = &b->slots[b->count];
+	struct addr       a;
+
+	cr_assert(enter_from(&b->table, s, HTTP_FIXTURE_PROXY, b->ends[b->count]));
+	b->count++;
+	cr_assert_eq(addr_parse(&a, client, strlen(client), false), ERR_OK);
+	return http_table_name(&b->table, s, &a);
+}
+
+static bool is_cut(const struct bare *b, size_t i)
+{
+	return b->slots[i].phase == HTTP_CUT;
+}
+
+Test(http_table, a_48_behind_a_proxy_has_8_times_as_many)
+{
+	struct bare b;
+	char        client[50];
+
+	bare_init(&b, 40, 2);
+	for (size_t i = 0; i < 16; i++) {
+		snprintf(client, sizeof(client), "2001:db8:1:%zx::%zx", i / 2, i);
+		cr_expect(bare_name(&b, client), "%s", client);
+	}
+	cr_expect_not(bare_name(&b, "2001:db8:1:ffff::1"), "one more of the /48");
+	cr_expect(bare_name(&b, "2001:db8:2::1"));
+	cr_expect(bare_name(&b, "192.0.2.1"));
+	cr_expect(bare_name(&b, "192.0.2.1"));
+	cr_expect_not(bare_name(&b, "::ffff:192.0.2.1"), "one more of the address");
+	for (size_t i = 0; i < b.count; i++)
+		cr_expect_not(is_cut(&b, i), "%zu", i);
+	bare_fini(&b);
+}
+
+Test(http_table, who_is_named_pays_for_himself)
+{
+	struct bare b;
+
+	bare_init(&b, 6, 4);
+	bare_name(&b, "192.0.2.1"); /* the oldest of all */
+	for (int i = 0; i < 3; i++)
+		bare_name(&b, "192.0.2.2");
+	bare_name(&b, "192.0.2.3");
+	bare_name(&b, "192.0.2.4");
+	bare_name(&b, "192.0.2.5");
+	cr_expect(is_cut(&b, 1), "the oldest of him who has most");
+	for (size_t i = 0; i < b.count; i++)
+		cr_expect_eq(is_cut(&b, i), i == 1, "%zu", i);
+	bare_fini(&b);
+}
+
+Test(http_table, a_client_is_the_same_with_and_without_a_proxy)
+{
+	struct bare b;
+
+	bare_init(&b, 40, 2);
+	bare_name(&b, "192.0.2.1");
+	cr_assert(enter_from(&b.table, &b.slots[1], "192.0.2.1", b.ends[1]));
+	b.count++;
+	cr_expect_not(bare_name(&b, "192.0.2.1"));
+	http_table_move(&b.table, &b.slots[2], HTTP_ANSWERING);
+	http_table_move(&b.table, &b.slots[2], HTTP_IDLE);
+	cr_assert(enter_from(&b.table, &b.slots[3], "192.0.2.1", b.ends[3]));
+	b.count++;
+	cr_expect(is_cut(&b, 0), "his oldest makes room");
+	cr_expect_not(is_cut(&b, 2), "an idle one is not his any more");
+	bare_fini(&b);
+}
+
+/* --- Answers that nobody reads --- */
+
+#define PUSH_MS 300000 /* so that the test's own time does not matter */
+
+static void start_patient(int64_t in_all, int64_t per_address)
+{
+	f.conf.limits.http_request_ms     = 2 * PUSH_MS;
+	f.conf.limits.http_answer_push_ms = PUSH_MS;
+	start(in_all, per_address);
+}
+
+/* Asks for more than any buffer takes, and reads its first byte. */
+static int visit_unread(const char *from)
+{
+	int  fd = visit(from, "GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+	char byte;
+
+	cr_assert_eq(dial_read(fd, &byte, 1, real_now_ms() + DIAL_PATIENCE_MS), 1);
+	return fd;
+}
+
+/* A connection that was shut down ends before all of its answer. */
+static bool is_broken_off(int fd)
+{
+	AUTO(auto_free) char *some  = malloc(65536);
+	int64_t               until = real_now_ms() + DIAL_PATIENCE_MS;
+	size_t                total = 0;
+	ssize_t               n;
+
+	while (total < BIG_BYTES && (n = dial_read(fd, some, 65536, until)) > 0)
+		total += (size_t)n;
+	return total < BIG_BYTES && n != DIAL_LATE;
+}
+
+Test(http_table, an_answer_on_its_way_goes_after_its_time_when_all_slots_are_taken)
+{
+	start_patient(4, 16);
+	int modest = visit_unread("127.0.0.2"); /* the oldest of all */
+	int first  = visit_unread("127.0.0.3");
+	int second = visit_unread("127.0.0.3");
+	int works  = visit("127.0.0.3", "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+
+	await_waiting(1);
+	http_fixture_advance(&f, PUSH_MS / 3 - 60000); /* he has 3, the newcomer 1 */
+	int early = visit_full("127.0.0.4", "");
+	cr_expect(http_is_closed(early), "the newcomer goes");
+	cr_expect_eq(metric_get(M_HTTP_CONNECTIONS), 4);
+
+	http_fixture_advance(&f, 60000);
+	int later = visit_full("127.0.0.4", "");
+	cr_expect(is_served(later, WHOLE));
+	cr_expect(is_broken_off(first));
+	cr_expect_eq(metric_get(M_HTTP_CONNECTIONS), 4);
+	int last = visit_full("127.0.0.5", "");
+	cr_expect(http_is_closed(later), "what is idle goes before an answer");
+	cr_expect(is_served(last, WHOLE));
+	cr_expect_not(is_broken_off(second), "it takes its time");
+	cr_expect_not(is_broken_off(modest));
+	open_gate();
+	cr_expect(is_served(works, ""));
+	close(modest);
+	close(first);
+	close(second);
+	close(works);
+	close(early);
+	close(later);
+	close(last);
+}
+
+Test(http_table, who_has_more_does_not_push_out_a_begun_request)
+{
+	start_patient(3, 16);
+	int unread[] = { visit_unread("127.0.0.3"), visit_unread("127.0.0.3") };
+	int begun    = visit("127.0.0.2", BEGINNING);
+
+	int greedy = visit_full("127.0.0.3", "");
+	cr_expect(http_is_closed(greedy));
+	cr_expect(http_is_silent(begun, 20));
+	http_fixture_advance(&f, PUSH_MS);
+	int later = visit_full("127.0.0.3", "");
+	cr_expect(is_broken_off(unread[0]), "his own answer goes");
+	cr_expect(is_served(begun, " a\r\n\r\n"));
+	cr_expect(is_served(later, WHOLE));
+	close(unread[0]);
+	close(unread[1]);
+	close(begun);
+	close(greedy);
+	close(later);
+}
+
+Test(http_table, an_address_that_is_full_does_not_renew_its_own_answers)
+{
+	start_patient(10, 2);
+	int first  = visit_unread("127.0.0.2");
+	int second = visit_unread("127.0.0.2");
+
+	http_fixture_advance(&f, PUSH_MS);
+	int more = visit_full("127.0.0.2", "");
+	cr_expect(http_is_closed(more));
+	cr_expect_not(is_broken_off(first));
+	cr_expect_not(is_broken_off(second));
+	close(first);
+	close(second);
+	close(more);
+}
+
 Test(http_table, slots_come_back)
 {
 	start(2, 2);

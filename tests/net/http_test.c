@@ -596,7 +596,7 @@ Test(http, a_unix_socket_serves_too)
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/s", dir);
 	cr_assert_eq(listen_unix(&fd, path, stderr), ERR_OK);
-	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_OK);
 
 	AUTO(free_result) struct http_result r = http_get_unix(path, "/mirror");
 	cr_expect_eq(r.status, 200);
@@ -617,17 +617,17 @@ Test(http, several_sockets_are_one_server)
 {
 	struct http_config cfg = { .name = "test", .routes = routes, .connections_max = 4 };
 	struct addr        bound[2];
-	int                fds[2];
+	struct http_listen on[2] = { 0 };
 
-	for (size_t i = 0; i < COUNT_OF(fds); i++)
-		cr_assert_eq(listen_tcp(&fds[i], &bound[i], "127.0.0.1:0", stderr), ERR_OK);
-	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, fds, COUNT_OF(fds)), ERR_OK);
-	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+	for (size_t i = 0; i < COUNT_OF(on); i++)
+		cr_assert_eq(listen_tcp(&on[i].fd, &bound[i], "127.0.0.1:0", stderr), ERR_OK);
+	cr_assert_eq(http_start(&f.server, &cfg, &f.conf, on, COUNT_OF(on), NULL), ERR_OK);
+	for (size_t i = 0; i < COUNT_OF(on); i++) {
 		AUTO(free_result) struct http_result r = http_get(bound[i].port, "/hello");
 		cr_expect_str_eq(r.body, "hello\n");
 	}
 	finish();
-	for (size_t i = 0; i < COUNT_OF(fds); i++)
+	for (size_t i = 0; i < COUNT_OF(on); i++)
 		cr_expect_eq(dial_tcp(bound[i].port, 0), -1, "nobody listens any more");
 }
 
@@ -641,7 +641,7 @@ Test(http, proxies_that_are_no_networks_stop_the_start)
 
 	f.conf.http_trusted_proxies = (struct conf_list){ .words = words, .count = 1 };
 	cr_assert_eq(listen_tcp(&fd, &bound, "127.0.0.1:0", stderr), ERR_OK);
-	cr_expect_eq(http_start(&f.server, &cfg, &f.conf, &fd, 1), ERR_MALFORMED);
+	cr_expect_eq(http_start(&f.server, &cfg, &f.conf, &(struct http_listen){ .fd = fd }, 1, NULL), ERR_MALFORMED);
 	cr_expect_eq(fcntl(fd, F_GETFD), -1, "the socket is closed");
 }
 

@@ -126,7 +126,7 @@ static enum err errors(struct http_answer *a, struct http_request *rq, enum err 
 	return http_answer_error(a, err_http(e), err_rest(e));
 }
 
-static const struct http_body upload = { on_begin, on_data, on_end, on_abort };
+static const struct http_body upload = { on_begin, on_data, on_end, on_abort, NULL };
 
 static const struct http_route routes[] = {
 	{ "PUT", "/up", NULL, &upload, errors },

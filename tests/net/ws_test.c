@@ -5,6 +5,7 @@
 
 #include "base/metric.h"
 #include "support/dial.h"
+#include "support/other_end.h"
 #include "support/ws_client.h"
 #include "support/ws_fixture.h"
 
@@ -564,6 +565,108 @@ Test(ws, stopping_does_not_wait_for_the_silent)
 	cr_expect_lt(real_now_ms() - began_ms, 3000);
 	cr_expect_eq(f.closed, 1);
 	cr_expect_eq(ws_client_receive(c, 0).what, WS_CLOSED);
+	ws_client_free(c);
+}
+
+/* What only the part can do */
+
+static void send_text(struct ws_fixture *on, void *arg)
+{
+	(void)arg;
+	ws_send_text(on->conns[0], "t\xc3\xa4xt", 5);
+	ws_send(on->conns[0], "bytes", 5);
+}
+
+Test(ws, a_message_may_be_sent_as_text)
+{
+	struct ws_client_options o = { .takes_text = true };
+	struct ws_client_event   e;
+
+	ws_fixture_start(&f);
+	struct ws_client *c = ws_client_open(f.port, &o);
+
+	ws_fixture_do(&f, send_text, NULL);
+	e = ws_client_receive(c, DIAL_PATIENCE_MS);
+	cr_expect(e.what == WS_MESSAGE && e.is_text && e.len == 5 && memcmp(e.data, "t\xc3\xa4xt", 5) == 0);
+	e = ws_client_receive(c, DIAL_PATIENCE_MS);
+	cr_expect(e.what == WS_MESSAGE && !e.is_text && e.len == 5 && memcmp(e.data, "bytes", 5) == 0);
+	ws_client_free(c);
+}
+
+static void send_and_flush(struct ws_fixture *on, void *arg)
+{
+	(void)arg;
+	ws_send(on->conns[0], "now", 3);
+	cr_expect_gt(ws_conn_queued(on->conns[0]), 0);
+	ws_flush(on->conns[0]);
+	cr_expect_eq(ws_conn_queued(on->conns[0]), 0);
+}
+
+Test(ws, what_is_flushed_does_not_wait_for_the_end_of_the_turn)
+{
+	ws_fixture_start(&f);
+	struct ws_client *c = ws_client_open(f.port, NULL);
+
+	ws_fixture_do(&f, send_and_flush, NULL);
+	ws_expect(c, "6e 6f 77");
+	ws_client_free(c);
+}
+
+static void fill_and_reset(struct ws_fixture *on, void *arg)
+{
+	static char much[200000];
+
+	(void)arg;
+	ws_send(on->conns[0], much, sizeof(much));
+	ws_reset(on->conns[0]);
+	cr_expect_eq(ws_conn_queued(on->conns[0]), 0);
+}
+
+Test(ws, a_reset_is_the_end_at_once_whatever_waits)
+{
+	ws_fixture_start(&f);
+	struct ws_client *c = ws_client_open(f.port, NULL);
+
+	ws_fixture_do(&f, fill_and_reset, NULL);
+
+	struct ws_client_event e = ws_client_receive(c, DIAL_PATIENCE_MS);
+
+	cr_expect(e.what == WS_END && e.reset);
+	ws_fixture_await(M_WS_CONNECTIONS, 0);
+	cr_expect_eq(f.closed, 1);
+	ws_client_free(c);
+}
+
+static void set_socket(struct ws_fixture *on, void *arg)
+{
+	ws_set_socket(on->conns[0], arg);
+}
+
+static int option(int fd, int level, int name)
+{
+	int       value = -1;
+	socklen_t len   = sizeof(value);
+
+	getsockopt(fd, level, name, &value, &len);
+	return value;
+}
+
+Test(ws, a_part_may_say_how_its_sockets_are_treated)
+{
+	struct accept_socket want = {
+		.sndbuf_bytes = 32768, .keepalive_idle_s = 30, .keepalive_interval_s = 5, .keepalive_probes = 9
+	};
+
+	ws_fixture_start(&f);
+	struct ws_client *c      = ws_client_open(f.port, NULL);
+	int               theirs = other_end(c->fd);
+
+	ws_fixture_do(&f, set_socket, &want);
+	cr_expect_eq(option(theirs, SOL_SOCKET, SO_SNDBUF), 2 * 32768, "the kernel doubles it");
+	cr_expect_eq(option(theirs, SOL_SOCKET, SO_KEEPALIVE), 1);
+	cr_expect_eq(option(theirs, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+	cr_expect_eq(option(theirs, IPPROTO_TCP, TCP_KEEPINTVL), 5);
+	cr_expect_eq(option(theirs, IPPROTO_TCP, TCP_KEEPCNT), 9);
 	ws_client_free(c);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/metric.h"
 #include "support/dial.h"
+#include "support/other_end.h"
 #include "support/tls_peer.h"
 #include "support/ws_client.h"
 #include "support/ws_fixture.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static struct ws_fixture f;
@@ -289,6 +291,48 @@ Test(ws_tls, records_that_leave_in_pieces_stay_whole)
 	tls_client_close(&c);
 }
 
+static size_t turns;
+
+static void count_turn(struct loop_flush *flush)
+{
+	(void)flush;
+	turns++;
+}
+
+/* Requests for new keys, and pongs, since too many requests with nothing between them are an error. */
+static void ask_for_keys(struct tls_client *c)
+{
+	for (int i = 0; i < 100; i++) {
+		cr_assert_eq(SSL_key_update(c->ssl, SSL_KEY_UPDATE_REQUESTED), 1);
+		send_frame(c, 0x8a, "", 0);
+	}
+}
+
+/* The answers fill the socket, and TLS reads nothing more before it has answered. */
+Test(ws_tls, new_keys_for_who_reads_nothing_do_not_turn_the_loop)
+{
+	static struct loop_flush flush = { .run = count_turn };
+	int                      few   = 4096;
+	size_t                   before;
+
+	loop_add_flush(f.on.loop, &flush);
+	ws_fixture_start(&f);
+	struct tls_client c = open_upgraded(4096);
+
+	setsockopt(other_end(c.fd), SOL_SOCKET, SO_SNDBUF, &few, sizeof(few));
+	do
+		ask_for_keys(&c);
+	while (other_end_reads(c.fd));
+	before = turns;
+	real_sleep_ms(300);
+	cr_expect_lt(turns - before, 30);
+
+	/* Who reads again is heard again. */
+	send_frame(&c, 0x82, "Za", 2);
+	expect_bytes(&c, "\x82\x02Za", 4);
+	tls_client_close(&c);
+}
+
 static void use_cert(struct ws_fixture *fixture, void *arg)
 {
 	ws_cert_use(fixture->ws, arg);
@@ -296,17 +340,17 @@ static void use_cert(struct ws_fixture *fixture, void *arg)
 
 Test(ws_tls, new_connections_get_a_new_certificate_and_old_ones_go_on)
 {
-	struct ws_cert *fresh;
-	char            name[32];
+	struct tls_cert *fresh;
+	char             name[32];
 
 	ws_fixture_start(&f);
 	struct tls_client old = open_upgraded(0);
 	cr_expect_str_eq(tls_client_server_name(&old, name, sizeof(name)), "first");
 
 	tls_make_cert(cert, key, "second");
-	cr_assert_eq(ws_cert_load(&fresh, &f.conf, stderr), ERR_OK);
+	cr_assert_eq(tls_cert_load(&fresh, &f.conf, stderr), ERR_OK);
 	ws_fixture_do(&f, use_cert, fresh);
-	ws_cert_free(fresh);
+	tls_cert_free(fresh);
 
 	struct tls_client new = open_upgraded(0);
 	cr_expect_str_eq(tls_client_server_name(&new, name, sizeof(name)), "second");
@@ -318,16 +362,32 @@ Test(ws_tls, new_connections_get_a_new_certificate_and_old_ones_go_on)
 	tls_client_close(&new);
 }
 
+Test(ws_tls, a_new_certificate_with_another_kind_of_key_replaces_the_old_one)
+{
+	struct tls_cert *fresh;
+	char             name[32];
+
+	ws_fixture_start(&f);
+	tls_make_rsa_cert(cert, key, "second");
+	cr_assert_eq(tls_cert_load(&fresh, &f.conf, stderr), ERR_OK);
+	ws_fixture_do(&f, use_cert, fresh);
+	tls_cert_free(fresh);
+
+	struct tls_client c = open_upgraded(0);
+	cr_expect_str_eq(tls_client_server_name(&c, name, sizeof(name)), "second");
+	tls_client_close(&c);
+}
+
 /* What loading the certificate reports; ERR_MALFORMED is asserted. */
 static const char *load_fails(void)
 {
-	static char     report[512];
-	struct ws_cert *none;
-	FILE           *out = fmemopen(report, sizeof(report), "w");
+	static char      report[512];
+	struct tls_cert *none;
+	FILE            *out = fmemopen(report, sizeof(report), "w");
 
 	memset(report, 0, sizeof(report));
 	cr_assert_not_null(out);
-	cr_assert_eq(ws_cert_load(&none, &f.conf, out), ERR_MALFORMED);
+	cr_assert_eq(tls_cert_load(&none, &f.conf, out), ERR_MALFORMED);
 	cr_assert_null(none);
 	fclose(out);
 	return report;

@@ -338,3 +338,34 @@ Test(store, views_are_for_people_with_the_plain_shell)
 	expect_shell("SELECT * FROM player_list", "be45cb0000000000|123456|2023-11-14 22:13:20|no|no\n");
 	store_stop(s);
 }
+
+Test(store, a_secret_as_text_is_made_once_and_kept_beside_the_others)
+{
+	char          first[STORE_SECRET_TEXT_BYTES], again[STORE_SECRET_TEXT_BYTES], other[STORE_SECRET_TEXT_BYTES];
+	struct store *s = data_open_store();
+
+	cr_assert_eq(store_secret_text(first, s, "turn_secret", stderr), ERR_OK);
+	cr_assert_eq(store_secret_text(other, s, "signaling_token", stderr), ERR_OK);
+	cr_expect_eq(strlen(first), 64);
+	cr_expect_eq(strspn(first, "0123456789abcdef"), 64);
+	cr_expect_str_neq(first, other);
+	store_stop(s);
+	s = data_open_store();
+	cr_assert_eq(store_secret_text(again, s, "turn_secret", stderr), ERR_OK);
+	cr_expect_str_eq(first, again);
+	cr_expect_eq(mode_of("secrets"), 0600);
+	store_stop(s);
+}
+
+Test(store, a_secret_that_is_none_is_told)
+{
+	char          out[STORE_SECRET_TEXT_BYTES], said[512] = "";
+	struct store *s      = data_open_store();
+	FILE         *report = fmemopen(said, sizeof(said), "w");
+
+	cr_assert_eq(file_write(data_path("secrets"), "turn_secret = short\n", 20, 0600), ERR_OK);
+	cr_expect_eq(store_secret_text(out, s, "turn_secret", report), ERR_MALFORMED);
+	fclose(report);
+	cr_expect_not_null(strstr(said, "the value of turn_secret must be 64 hex digits"), "%s", said);
+	store_stop(s);
+}

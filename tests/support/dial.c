@@ -58,6 +58,12 @@ static int connected(int fd, const struct sockaddr *to, socklen_t len)
 
 int dial_tcp(int port, int rcvbuf_bytes)
 {
+	return dial_tcp_from(NULL, port, rcvbuf_bytes);
+}
+
+int dial_tcp_from(const char *from, int port, int rcvbuf_bytes)
+{
+	struct sockaddr_in me = { .sin_family = AF_INET };
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	int                on = 1;
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -68,6 +74,11 @@ int dial_tcp(int port, int rcvbuf_bytes)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (rcvbuf_bytes)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_bytes, sizeof(rcvbuf_bytes));
+	if (from &&
+	    (inet_pton(AF_INET, from, &me.sin_addr) != 1 || bind(fd, (struct sockaddr *)&me, sizeof(me)) != 0)) {
+		close(fd);
+		return -1;
+	}
 	return connected(fd, (const struct sockaddr *)&to, sizeof(to));
 }
 

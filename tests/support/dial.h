@@ -20,6 +20,9 @@ void    real_sleep_ms(int ms);
 /* Connected to 127.0.0.1:port; -1 when nobody listens. rcvbuf_bytes 0: the system's receive buffer. */
 int dial_tcp(int port, int rcvbuf_bytes);
 
+/* The same from another address of this machine, "127.0.0.2": for limits that count by address. */
+int dial_tcp_from(const char *from, int port, int rcvbuf_bytes);
+
 /* -1 when nobody listens there. */
 int dial_unix(const char *path);
 

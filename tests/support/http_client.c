@@ -85,7 +85,7 @@ static struct http_result take_apart(char *all, size_t len)
 	return r;
 }
 
-static struct http_result exchange(int fd, const void *request, size_t len, int patience_ms)
+struct http_result http_exchange_on(int fd, const void *request, size_t len, int patience_ms)
 {
 	size_t got;
 
@@ -102,7 +102,7 @@ struct http_result http_exchange(int port, const void *request, size_t len, int 
 	int fd = dial_tcp(port, 0);
 
 	cr_assert_geq(fd, 0, "nobody listens on 127.0.0.1:%d", port);
-	return exchange(fd, request, len, patience_ms);
+	return http_exchange_on(fd, request, len, patience_ms);
 }
 
 struct http_result http_exchange_unix(const char *socket_path, const void *request, size_t len, int patience_ms)
@@ -110,7 +110,7 @@ struct http_result http_exchange_unix(const char *socket_path, const void *reque
 	int fd = dial_unix(socket_path);
 
 	cr_assert_geq(fd, 0, "nobody listens on %s", socket_path);
-	return exchange(fd, request, len, patience_ms);
+	return http_exchange_on(fd, request, len, patience_ms);
 }
 
 static size_t write_get(char *out, size_t cap, const char *path)

@@ -22,6 +22,9 @@ struct http_result http_get_unix(const char *socket_path, const char *path);
 struct http_result http_exchange(int port, const void *request, size_t len, int patience_ms);
 struct http_result http_exchange_unix(const char *socket_path, const void *request, size_t len, int patience_ms);
 
+/* The same on a connection that the caller made; it is closed. */
+struct http_result http_exchange_on(int fd, const void *request, size_t len, int patience_ms);
+
 void http_result_free(struct http_result *r);
 
 /* The value of the first header line of this name, blanks around it removed; "" when there is none. In out. */

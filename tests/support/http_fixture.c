@@ -20,6 +20,8 @@
 static char header_name[] = "X-Forwarded-For";
 static char proxy[]       = HTTP_FIXTURE_PROXY;
 
+static char none[] = "";
+
 static char *proxies[] = { proxy };
 
 static int make_clock(void)
@@ -37,10 +39,25 @@ static int make_clock(void)
 
 void http_fixture_init(struct http_fixture *f)
 {
-	*f = (struct http_fixture){ .clock_fd = make_clock() };
+	*f = (struct http_fixture){ .address = "127.0.0.1", .clock_fd = make_clock() };
 	limits_default(&f->conf.limits);
 	f->conf.http_client_address_header = header_name;
+	f->conf.tls_cert                   = none;
+	f->conf.tls_key                    = none;
 	f->conf.http_trusted_proxies       = (struct conf_list){ .words = proxies, .count = 1 };
+}
+
+/* All of 127.0.0.0/8 is this machine, and clients come from several of its addresses. */
+static struct http_listen listen_on(const char *address, int *port, bool is_tls)
+{
+	struct http_listen l = { .is_tls = is_tls };
+	struct addr        bound;
+	char               text[100];
+
+	snprintf(text, sizeof(text), "%s:0", address);
+	cr_assert_eq(listen_tcp(&l.fd, &bound, text, stderr), ERR_OK);
+	*port = bound.port;
+	return l;
 }
 
 void http_fixture_start(struct http_fixture *f, const struct http_route *routes, http_handler guard)
@@ -50,16 +67,22 @@ void http_fixture_start(struct http_fixture *f, const struct http_route *routes,
 		.routes          = routes,
 		.part            = f,
 		.guard           = guard,
+		.stray_post      = f->stray_post,
+		.stray_part      = f,
+		.errors          = f->errors,
 		.connections_max = f->conf.limits.http_connections,
 		.per_address_max = f->conf.limits.http_per_address,
 	};
-	struct addr bound;
-	int         fd;
+	struct http_listen on[2];
+	size_t             count = 0;
+	struct http_cert  *cert;
 
-	/* All of 127.0.0.0/8 is this machine, and clients come from several of its addresses. */
-	cr_assert_eq(listen_tcp(&fd, &bound, "127.0.0.1:0", stderr), ERR_OK);
-	f->port = bound.port;
-	cr_assert_eq(http_start(&f->server, &cfg, &f->conf, &fd, 1), ERR_OK);
+	cr_assert_eq(http_cert_load(&cert, &f->conf, stderr), ERR_OK);
+	on[count++] = listen_on(f->address, &f->port, false);
+	if (cert)
+		on[count++] = listen_on(f->address, &f->tls_port, true);
+	cr_assert_eq(http_start(&f->server, &cfg, &f->conf, on, count, cert), ERR_OK);
+	http_cert_free(cert);
 }
 
 void http_fixture_stop(struct http_fixture *f)
@@ -81,16 +104,35 @@ void http_fixture_advance(struct http_fixture *f, int64_t ms)
 
 int http_fixture_dial(const struct http_fixture *f, const char *from)
 {
-	struct sockaddr_in me = { .sin_family = AF_INET }, to = { .sin_family = AF_INET };
+	return http_fixture_dial_port(f->port, from);
+}
+
+int http_fixture_socket(const char *from)
+{
+	struct sockaddr_in me = { .sin_family = AF_INET };
 	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	to.sin_port        = htons((uint16_t)f->port);
-	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(inet_pton(AF_INET, from, &me.sin_addr), 1);
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(bind(fd, (struct sockaddr *)&me, sizeof(me)), 0);
+	return fd;
+}
+
+void http_fixture_connect(int fd, int port)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	to.sin_port        = htons((uint16_t)port);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	cr_assert_eq(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+int http_fixture_dial_port(int port, const char *from)
+{
+	int fd = http_fixture_socket(from);
+
+	http_fixture_connect(fd, port);
 	return fd;
 }
 

@@ -26,11 +26,14 @@
 #define HTTP_FIXTURE_PROXY "127.0.0.1"
 
 struct http_fixture {
-	struct conf         conf; /* every limit at its default; may be changed before the start */
-	struct http_server *server;
-	int                 port;
-	int                 clock_fd;
-	int64_t             moved_ms;
+	struct conf              conf;       /* every limit at its default; may be changed before the start */
+	const struct http_route *stray_post; /* as in http_config, before the start */
+	http_error_form          errors;
+	struct http_server      *server;
+	const char              *address;        /* to listen on */
+	int                      port, tls_port; /* tls_port: when conf.tls_cert is set before the start */
+	int                      clock_fd;
+	int64_t                  moved_ms;
 };
 
 void http_fixture_init(struct http_fixture *f);
@@ -46,6 +49,11 @@ void http_fixture_advance(struct http_fixture *f, int64_t ms);
 
 /* Connected from this address of the loopback network; the test ends when it cannot be. */
 int http_fixture_dial(const struct http_fixture *f, const char *from);
+int http_fixture_dial_port(int port, const char *from);
+
+/* The same in two steps, for a socket that needs options before it is connected. */
+int  http_fixture_socket(const char *from);
+void http_fixture_connect(int fd, int port);
 
 /* Waits until so many connections are counted; the test ends when it takes too long. */
 void http_fixture_await_connections(int64_t count);

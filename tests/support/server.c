@@ -20,6 +20,7 @@
 
 #define LOG_TAIL_BYTES 6000
 #define LOOK_EVERY_MS  5
+#define LOG_SETTLE_MS  20
 
 /* Servers of this process that were prepared and not finished. */
 static struct server *servers;
@@ -30,7 +31,16 @@ static struct server *servers;
  *	... net: listens part=tunnel address=127.0.0.1:40123
  *	... server: ready ...
  */
-enum log_news { LOG_OTHER, LOG_LISTENS_TUNNEL, LOG_LISTENS_HTTP, LOG_LISTENS_ADMIN, LOG_READY };
+enum log_news {
+	LOG_OTHER,
+	LOG_LISTENS_SIGNAL,
+	LOG_LISTENS_SIGNAL_TLS,
+	LOG_LISTENS_TUNNEL,
+	LOG_LISTENS_HTTP,
+	LOG_LISTENS_HTTPS,
+	LOG_LISTENS_ADMIN,
+	LOG_READY
+};
 
 static enum log_news understand_log_line(const char *line, int *port)
 {
@@ -48,8 +58,14 @@ static enum log_news understand_log_line(const char *line, int *port)
 	const char *colon = memrchr(address + 1, ':', len);
 
 	*port = colon ? atoi(colon + 1) : 0;
+	if (strstr(listens, " part=signal-tls"))
+		return LOG_LISTENS_SIGNAL_TLS;
+	if (strstr(listens, " part=signal"))
+		return LOG_LISTENS_SIGNAL;
 	if (strstr(listens, " part=tunnel"))
 		return LOG_LISTENS_TUNNEL;
+	if (strstr(listens, " part=http-tls"))
+		return LOG_LISTENS_HTTPS;
 	return strstr(listens, " part=http") ? LOG_LISTENS_HTTP : LOG_OTHER;
 }
 
@@ -69,8 +85,14 @@ static bool read_log(struct server *s)
 
 		if (news == LOG_LISTENS_TUNNEL && !s->tunnel_port)
 			s->tunnel_port = port;
+		if (news == LOG_LISTENS_SIGNAL && !s->signal_port)
+			s->signal_port = port;
+		if (news == LOG_LISTENS_SIGNAL_TLS && !s->signal_tls_port)
+			s->signal_tls_port = port;
 		if (news == LOG_LISTENS_HTTP && !s->http_port)
 			s->http_port = port;
+		if (news == LOG_LISTENS_HTTPS && !s->https_port)
+			s->https_port = port;
 		if (news == LOG_READY)
 			ready = true;
 	}
@@ -94,18 +116,28 @@ void server_print_log(const struct server *s)
 	fprintf(stderr, "--- end of the server's log ---\n%s--- end ---\n", tail);
 }
 
+FILE *server_open_log(const struct server *s)
+{
+	/* Its writer gathers lines for some milliseconds. */
+	usleep(LOG_SETTLE_MS * 1000);
+
+	FILE *log = fopen(s->log_path, "re");
+
+	cr_assert(log, "cannot read %s", s->log_path);
+	return log;
+}
+
 bool server_log_contains(const struct server *s, const char *text)
 {
-	FILE  *log   = fopen(s->log_path, "re");
+	FILE  *log   = server_open_log(s);
 	char  *line  = NULL;
 	size_t cap   = 0;
 	bool   found = false;
 
-	while (log && !found && getline(&line, &cap, log) > 0)
+	while (!found && getline(&line, &cap, log) > 0)
 		found = strstr(line, text) != NULL;
 	free(line);
-	if (log)
-		fclose(log);
+	fclose(log);
 	return found;
 }
 
@@ -170,6 +202,17 @@ void server_set(struct server *s, const char *set)
 	snprintf(s->sets[s->set_count++], SERVER_SET_BYTES, "%s", set);
 }
 
+void server_unset(struct server *s, const char *key)
+{
+	size_t len = strlen(key), kept = 0;
+
+	for (size_t i = 0; i < s->set_count; i++) {
+		if (strncmp(s->sets[i], key, len) != 0 || s->sets[i][len] != '=')
+			memmove(s->sets[kept++], s->sets[i], SERVER_SET_BYTES);
+	}
+	s->set_count = kept;
+}
+
 struct server *server_prepare(const char *const *sets)
 {
 	struct server *s = calloc(1, sizeof(*s));
@@ -192,7 +235,12 @@ struct server *server_prepare(const char *const *sets)
 	snprintf(admin, sizeof(admin), "admin.socket=%s", s->admin_socket);
 	server_set(s, "tunnel.listen=127.0.0.1:0");
 	server_set(s, "http.listen=127.0.0.1:0");
+	server_set(s, "signal.listen=127.0.0.1:0");
+	server_set(s, "signal.tls_listen=127.0.0.1:0");
+	server_set(s, "http.tls_listen=127.0.0.1:0");
 	server_set(s, admin);
+	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
+	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
 	for (; sets && *sets; sets++)
 		server_set(s, *sets);
 	return s;
@@ -242,8 +290,10 @@ void server_launch(struct server *s)
 	cr_assert_eq(s->pid, 0, "the server runs already");
 	s->tunnel_port = 0;
 	s->http_port   = 0;
-	s->log_from    = stat(s->log_path, &log) == 0 ? log.st_size : 0;
-	s->pid         = fork();
+	s->https_port  = 0;
+	s->signal_port = s->signal_tls_port = 0;
+	s->log_from                         = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid                              = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
 	if (s->pid == 0)
 		become_server(s, test, program);

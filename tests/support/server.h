@@ -20,13 +20,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #define SERVER_PATH_BYTES 80
-#define SERVER_SETS_MAX   24
+#define SERVER_SETS_MAX   32
 #define SERVER_SET_BYTES  160
 #define SERVER_READY_MS   20000 /* a sanitizer build on a busy machine takes its time */
 #define SERVER_STOP_MS    10000
+
+#define SERVER_TURN_SECRET  "turn-secret-of-the-tests"
+#define SERVER_SIGNAL_TOKEN "signal-token-of-the-tests"
 
 struct server_clock {
 	int64_t both_ms; /* added to the wall and the monotonic clock */
@@ -38,7 +42,9 @@ struct server {
 	int                  status; /* how it last ended: its status, or 256 + a signal */
 	int                  tunnel_port;
 	int                  http_port;
-	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
+	int                  https_port;                   /* 0 without tls.cert */
+	int                  signal_port, signal_tls_port; /* the same */
+	char                 root[SERVER_PATH_BYTES];      /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];
 	char                 log_path[SERVER_PATH_BYTES];
@@ -51,7 +57,8 @@ struct server {
 };
 
 /*
- * Makes the folder, starts the server and waits until it is ready; anything else ends the test.
+ * Makes the folder, starts the server and waits until it is ready; anything else ends the test. It has the secrets that a
+ * server in production must be given, SERVER_TURN_SECRET and SERVER_SIGNAL_TOKEN.
  * sets: further settings "section.key=value", ended by NULL; NULL: none.
  */
 struct server *server_start(const char *const *sets);
@@ -63,9 +70,10 @@ struct server *server_start(const char *const *sets);
 void server_finish(struct server *s);
 
 /* The same in steps, for starts that have to fail, or must not be waited for. */
-struct server *server_prepare(const char *const *sets);       /* folder and clock only */
-void           server_set(struct server *s, const char *set); /* one more setting, for the next start */
-void           server_launch(struct server *s);               /* starts the program */
+struct server *server_prepare(const char *const *sets);         /* folder and clock only */
+void           server_set(struct server *s, const char *set);   /* one more setting, for the next start */
+void           server_unset(struct server *s, const char *key); /* takes back those of this key, ours too */
+void           server_launch(struct server *s);                 /* starts the program */
 void           server_await_ready(struct server *s);
 int            server_await_exit(struct server *s, int patience_ms); /* its status, or 256 + a signal */
 
@@ -78,10 +86,11 @@ void server_kill(struct server *s);
 /* Stops it when it runs, then starts it over the same data folder and clock. The ports are new ones. */
 void server_restart(struct server *s);
 
-bool server_is_running(struct server *s);
-void server_signal(struct server *s, int signal);
-bool server_log_contains(const struct server *s, const char *text); /* all starts */
-void server_print_log(const struct server *s);                      /* its end, on standard error */
+bool  server_is_running(struct server *s);
+void  server_signal(struct server *s, int signal);
+FILE *server_open_log(const struct server *s); /* of all starts, once the lines of up to now are in it; for fclose */
+bool  server_log_contains(const struct server *s, const char *text);
+void  server_print_log(const struct server *s); /* its end, on standard error */
 
 /* Moves both clocks and has the server look at its timers. Does not wait for what it does then. */
 void server_advance(struct server *s, int64_t ms);

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
+/* Signs itself; key is freed. */
+static void write_cert(EVP_PKEY *key, const char *cert_path, const char *key_path, const char *name)
 {
-	EVP_PKEY  *key  = EVP_EC_gen("P-256");
 	X509      *cert = X509_new();
 	X509_NAME *who  = X509_get_subject_name(cert);
 	FILE      *f;
@@ -38,6 +38,16 @@ void tls_make_cert(const char *cert_path, const char *key_path, const char *name
 	EVP_PKEY_free(key);
 }
 
+void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
+{
+	write_cert(EVP_EC_gen("P-256"), cert_path, key_path, name);
+}
+
+void tls_make_rsa_cert(const char *cert_path, const char *key_path, const char *name)
+{
+	write_cert(EVP_RSA_gen(2048), cert_path, key_path, name);
+}
+
 /* Waits for what OpenSSL wants after this result; false at the deadline, or when the connection is over. */
 static bool wait_for_more(struct tls_client *c, int result, int64_t deadline_ms)
 {
@@ -52,13 +62,23 @@ static bool wait_for_more(struct tls_client *c, int result, int64_t deadline_ms)
 
 bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn)
 {
+	return tls_client_shake(c, dial_tcp(port, rcvbuf_bytes), alpn, 0);
+}
+
+bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int version)
+{
 	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
 	int     result;
 
-	*c = (struct tls_client){ .fd = dial_tcp(port, rcvbuf_bytes), .ctx = SSL_CTX_new(TLS_client_method()) };
+	*c = (struct tls_client){ .fd = fd, .ctx = SSL_CTX_new(TLS_client_method()) };
 	cr_assert_geq(c->fd, 0);
 	cr_assert_not_null(c->ctx);
 	SSL_CTX_set_mode(c->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (version) {
+		SSL_CTX_set_security_level(c->ctx, 0);
+		cr_assert(SSL_CTX_set_min_proto_version(c->ctx, version) == 1);
+		cr_assert(SSL_CTX_set_max_proto_version(c->ctx, version) == 1);
+	}
 	c->ssl = SSL_new(c->ctx);
 	cr_assert_not_null(c->ssl);
 	SSL_set_fd(c->ssl, c->fd);

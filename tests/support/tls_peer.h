@@ -10,6 +10,7 @@
 
 /* Writes a fresh self-signed certificate for this name, and its key, as PEM. */
 void tls_make_cert(const char *cert_path, const char *key_path, const char *name);
+void tls_make_rsa_cert(const char *cert_path, const char *key_path, const char *name);
 
 struct tls_client {
 	int      fd;
@@ -19,6 +20,9 @@ struct tls_client {
 
 /* Connects to 127.0.0.1:port and shakes hands, offering these protocols (ALPN wire format, or NULL). False: refused. */
 bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const char *alpn);
+
+/* The same on a connected socket, which it owns; only this version (TLS1_3_VERSION, ...) is spoken, 0: any. */
+bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int version);
 void tls_client_close(struct tls_client *c);
 
 /* The common name in the server's certificate. Returns out. */

@@ -32,8 +32,9 @@ struct ws_client *ws_client_dial(int port, const struct ws_client_options *optio
 	if (!options)
 		options = &no_options;
 	cr_assert_not_null(c, "memory for a client");
-	c->fd   = dial_tcp(port, options->rcvbuf_bytes);
-	c->mute = options->mute;
+	c->fd         = dial_tcp(port, options->rcvbuf_bytes);
+	c->mute       = options->mute;
+	c->takes_text = options->takes_text;
 	if (c->fd < 0) {
 		free(c);
 		cr_assert_fail("nobody listens on 127.0.0.1:%d", port);
@@ -293,7 +294,8 @@ static struct ws_client_event understand(struct ws_client *c, uint8_t first_byte
 		e.len = 0;
 		return e;
 	}
-	if (first_byte == (WS_CLIENT_FINAL | WS_CLIENT_BINARY) && len > 0)
+	e.is_text = first_byte == (WS_CLIENT_FINAL | WS_CLIENT_TEXT);
+	if ((first_byte == (WS_CLIENT_FINAL | WS_CLIENT_BINARY) || (e.is_text && c->takes_text)) && len > 0)
 		e.what = WS_MESSAGE;
 	else if (first_byte == (WS_CLIENT_FINAL | WS_CLIENT_PING) && len < 126)
 		e.what = WS_PING;

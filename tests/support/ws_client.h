@@ -35,11 +35,12 @@ struct ws_client_options {
 	const char *headers;      /* further header lines, each with its CR LF; NULL: none */
 	int         rcvbuf_bytes; /* 0: the system's */
 	bool        mute;         /* answers neither a ping nor a close */
+	bool        takes_text;   /* text messages are messages, too */
 };
 
 struct ws_client {
 	int               fd; /* -1 once dropped or ended */
-	bool              mute;
+	bool              mute, takes_text;
 	bool              close_sent;
 	uint8_t          *in; /* what was read: from in_at to in_len not yet looked at */
 	size_t            in_at, in_len, in_cap;
@@ -48,7 +49,7 @@ struct ws_client {
 };
 
 enum ws_client_what {
-	WS_MESSAGE, /* one unfragmented binary message */
+	WS_MESSAGE, /* one unfragmented binary message; or text, for who takes that */
 	WS_PING,    /* only seen by a mute client */
 	WS_PONG,
 	WS_CLOSED,   /* a close frame */
@@ -61,8 +62,9 @@ struct ws_client_event {
 	enum ws_client_what what;
 	const uint8_t      *data; /* into the client, until the next call */
 	size_t              len;
-	int                 status; /* of WS_CLOSED: the status code, 0 when there is none */
-	bool                reset;  /* of WS_END: it was a reset */
+	int                 status;  /* of WS_CLOSED: the status code, 0 when there is none */
+	bool                reset;   /* of WS_END: it was a reset */
+	bool                is_text; /* of WS_MESSAGE */
 };
 
 /* Connects and upgrades; anything but a clean 101 ends the test. options NULL: none. */

@@ -1,14 +1,12 @@
 #include "support/ws_fixture.h"
 
 #include "net/listen.h"
-#include "os/clock.h"
 #include "support/dial.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -77,35 +75,14 @@ static void on_closed(void *data, int64_t now_ms)
 
 static struct ws_handler handler = { .opened = on_opened, .message = on_message, .closed = on_closed };
 
-static int make_clock(void)
-{
-	char path[] = "/tmp/coopd-clock-XXXXXX";
-	int  fd     = mkstemp(path);
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(ftruncate(fd, 16), 0);
-	setenv("COOP_TEST_CLOCK", path, 1);
-	clock_init();
-	unlink(path);
-	return fd;
-}
-
 void ws_fixture_init(struct ws_fixture *f)
 {
 	memset(f, 0, sizeof(*f));
-	f->clock_fd = make_clock();
+	loop_thread_init(&f->on);
 	limits_default(&f->conf.limits);
 	f->conf.http_client_address_header = header_name;
 	f->conf.http_trusted_proxies       = (struct conf_list){ .words = proxies, .count = 1 };
 	f->conf.tls_cert = f->conf.tls_key = empty;
-}
-
-static void *run(void *arg)
-{
-	struct ws_fixture *f = arg;
-
-	loop_run(f->loop);
-	return NULL;
 }
 
 static int listen_on(struct ws_fixture *f, bool tls)
@@ -120,83 +97,60 @@ static int listen_on(struct ws_fixture *f, bool tls)
 
 void ws_fixture_start(struct ws_fixture *f)
 {
-	f->loop = loop_new();
-	cr_assert_not_null(f->loop);
-	cr_assert_eq(ws_new(&f->ws, f->loop, &f->conf, stderr), ERR_OK);
+	cr_assert_eq(ws_new(&f->ws, f->on.loop, &f->conf, stderr), ERR_OK);
 	handler.part = f;
 	ws_route(f->ws, NULL, &handler);
 	f->port = listen_on(f, false);
 	if (f->conf.tls_cert[0])
 		f->tls_port = listen_on(f, true);
-	cr_assert_eq(pthread_create(&f->thread, NULL, run, f), 0);
-	f->runs = true;
+	loop_thread_start(&f->on);
 }
 
 struct call {
-	struct loop_post   post;
 	struct ws_fixture *fixture;
 	void (*what)(struct ws_fixture *f, void *arg);
 	void *arg;
-	sem_t done;
 };
 
-static void run_call(struct loop_post *p)
+static void run_call(void *arg)
 {
-	struct call *c = CONTAINER(p, struct call, post);
+	struct call *c = arg;
 
 	c->what(c->fixture, c->arg);
-	sem_post(&c->done);
 }
 
 void ws_fixture_do(struct ws_fixture *f, void (*what)(struct ws_fixture *f, void *arg), void *arg)
 {
-	struct call c = { .post.run = run_call, .fixture = f, .what = what, .arg = arg };
+	struct call c = { .fixture = f, .what = what, .arg = arg };
 
-	sem_init(&c.done, 0, 0);
-	loop_post(f->loop, &c.post);
-	while (sem_wait(&c.done) != 0)
-		continue;
-	sem_destroy(&c.done);
-}
-
-static void poke(struct ws_fixture *f, void *arg)
-{
-	(void)arg;
-	loop_poke(f->loop);
+	loop_thread_do(&f->on, run_call, &c);
 }
 
 void ws_fixture_advance(struct ws_fixture *f, int64_t ms)
 {
-	f->moved_ms += ms;
-	cr_assert_eq(pwrite(f->clock_fd, &f->moved_ms, sizeof(f->moved_ms), 0), (ssize_t)sizeof(f->moved_ms));
-	ws_fixture_do(f, poke, NULL);
+	loop_thread_advance(&f->on, ms);
 }
 
-static void stopped(void *arg)
+static void stopped(void *loop)
 {
-	loop_stop(arg);
+	loop_stop(loop);
 }
 
-static void stop(struct ws_fixture *f, void *arg)
+static void stop(void *arg)
 {
-	(void)arg;
-	ws_stop(f->ws, stopped, f->loop);
+	struct ws_fixture *f = arg;
+
+	ws_stop(f->ws, stopped, f->on.loop);
 }
 
 void ws_fixture_stop(struct ws_fixture *f)
 {
-	if (f->runs) {
-		ws_fixture_do(f, stop, NULL);
-		pthread_join(f->thread, NULL);
-	}
-	f->runs = false;
+	if (f->on.runs)
+		loop_thread_do(&f->on, stop, f);
+	loop_thread_join(&f->on);
 	ws_free(f->ws);
-	loop_free(f->loop);
-	f->ws   = NULL;
-	f->loop = NULL;
-	if (f->clock_fd >= 0)
-		close(f->clock_fd);
-	f->clock_fd = -1;
+	f->ws = NULL;
+	loop_thread_fini(&f->on);
 }
 
 void ws_fixture_await(enum metric metric, int64_t value)

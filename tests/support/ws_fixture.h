@@ -20,8 +20,8 @@
 #include "base/metric.h"
 #include "conf/conf.h"
 #include "net/ws.h"
+#include "support/loop_thread.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,13 +32,9 @@
 
 struct ws_fixture {
 	struct conf              conf; /* every limit at its default; may be changed before the start */
-	struct loop             *loop;
+	struct loop_thread       on;
 	struct ws               *ws;
 	int                      port, tls_port;
-	pthread_t                thread;
-	bool                     runs;
-	int                      clock_fd;
-	int64_t                  moved_ms;
 	struct ws_conn          *conns[WS_FIXTURE_CONNS_MAX]; /* in order of opening; NULL once closed */
 	size_t                   conn_count;
 	_Atomic size_t           opened, closed, messages;

@@ -1,0 +1,14 @@
+/*
+ * Bytes compressed as gzip (RFC 1952), over zlib: the only door to it.
+ */
+#ifndef BASE_GZIP_H
+#define BASE_GZIP_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* All at once, for free(). ERR_NOMEM; nothing is touched then. The same bytes come out the same every time. */
+enum err gzip_bytes(char **out, size_t *out_len, const void *data, size_t len);
+
+#endif
