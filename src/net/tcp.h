@@ -58,6 +58,11 @@ struct tcp_handler {
 	size_t (*fetch)(void *data, struct iovec *pieces, size_t count);
 	/* So many bytes of that have left (in TLS: were taken over). Once for each write. */
 	void (*sent)(void *data, size_t bytes, int64_t now_ms);
+	/*
+	 * The peer's output has ended (its FIN): nothing more comes. NULL: that is the end both ways, and the connection is
+	 * closed. Else the part goes on sending, and ends it by tcp_close.
+	 */
+	void (*ended)(void *data, int64_t now_ms);
 	/* The connection is gone; c is invalid after the call. */
 	void (*closed)(void *data, enum tcp_end why, int64_t now_ms);
 };
@@ -106,6 +111,20 @@ void tcp_flush(struct tcp_conn *c);
  * are on their way out in this manner; with one more, the first of them is reset.
  */
 void tcp_close(struct tcp_conn *c);
+
+/*
+ * bytes is not called until tcp_resume: what the peer sends waits in the kernel, and its end and its errors are not noticed
+ * before that, but for a reset. What tcp had read already was in the last call of bytes.
+ */
+void tcp_pause(struct tcp_conn *c);
+void tcp_resume(struct tcp_conn *c);
+
+/*
+ * Gives the connection away: returns its socket, which is the caller's from here on, non-blocking and closed on exec; what the
+ * part had not sent is not sent. Nothing of the handler is called any more, closed neither; c is gone. Not in TLS. It may be
+ * called from inside bytes.
+ */
+int tcp_take(struct tcp_conn *c);
 
 /* The end at once, by a reset; what the kernel still holds is gone. */
 void tcp_reset(struct tcp_conn *c);

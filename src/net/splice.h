@@ -1,0 +1,49 @@
+/*
+ * Two connections whose bytes are passed on to each other, as if they were one: the two legs of a relayed stream.
+ *
+ * Bytes go from socket to socket inside the kernel (splice through a pipe that a direction borrows while bytes of it wait);
+ * where no pipe is to be had, through a buffer. A direction holds at most SPLICE_WAITING_BYTES: the one side is not read while
+ * the other takes no more. The end of the one side's output is passed on when all before it was sent, and the pair ends when
+ * both directions have ended, or on an error of either socket, which resets the other.
+ *
+ * Everything here is for the loop thread.
+ */
+#ifndef NET_SPLICE_H
+#define NET_SPLICE_H
+
+#include "base/err.h"
+#include "net/loop.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct splice;
+struct splice_pair;
+
+#define SPLICE_WAITING_BYTES 262144
+
+/* For one of the two sides. */
+struct splice_side {
+	int            fd;    /* connected, non-blocking; the module's from splice_begin on, also on failure */
+	const uint8_t *first; /* bytes that this side is sent before all others; copied */
+	size_t         first_len;
+};
+
+/* ERR_NOMEM, ERR_IO. A pair takes the descriptors of its two sockets, and of at most two pipes while bytes wait. */
+enum err splice_new(struct splice **out, struct loop *l);
+void     splice_free(struct splice *s); /* after loop_run returned; resets what is left, each with ended */
+
+/*
+ * ended is called once, from the loop, never from inside this call: bytes is what was passed on in all, both ways, without what
+ * was given as first. ERR_NOMEM, ERR_IO: both sockets are closed, ended is not called.
+ */
+enum err splice_begin(struct splice *s, const struct splice_side                      sides[2],
+                      void (*ended)(void *arg, uint64_t bytes, int64_t now_ms), void *arg);
+
+/* Bytes passed on since the start, by all pairs. */
+uint64_t splice_bytes(const struct splice *s);
+
+/* Everybody is closed, what waits is lost. */
+void splice_stop(struct splice *s);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * How much of the rooms an address may use: connections, new names, boards, rows, rooms, packets.  The limits are rows of
+ * limits.def (rooms_*); addresses are counted as account/ counts, IPv6 also by its /48 at 8 times the limit.
+ */
+#ifndef ROOMS_ROOMS_GUARD_H
+#define ROOMS_ROOMS_GUARD_H
+
+#include "conf/limits.h"
+#include "net/addr.h"
+#include "rooms/rooms_state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rooms_guard;
+
+struct rooms_guard *rooms_guard_new(const struct limits *limits, uint64_t seed); /* NULL when out of memory */
+void                rooms_guard_free(struct rooms_guard *g);
+
+/* A connection at accept: in all and per address; and how often. Each true one is given back. */
+enum rooms_guard_says { ROOMS_GUARD_FINE, ROOMS_GUARD_TOTAL, ROOMS_GUARD_ADDRESS, ROOMS_GUARD_RATE };
+enum rooms_guard_says rooms_guard_enter(struct rooms_guard *g, const struct addr *from, bool is_exempt, int64_t now_ms);
+void                  rooms_guard_leave(struct rooms_guard *g, const struct addr *from, bool is_exempt);
+
+/* For rooms_host.may and room_gone. */
+bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enum rooms_ask what, const uint8_t *name,
+                     int64_t now_ms);
+void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR_BYTES]);
+
+/* One UDP packet of this IPv4 address: cheap, nothing is allocated once the address is known. */
+bool rooms_guard_packet(struct rooms_guard *g, const uint8_t ip[4], bool is_exempt, int64_t now_ms);
+
+#endif
