@@ -40,13 +40,15 @@ enum p2p_sync_says {
 	P2P_SYNC_BAD_BASE64
 };
 
-/* Writes at most cap bytes (P2P_SYNC_BYTES_MAX is enough for any); *len is untouched unless FINE. */
+/* Writes at most cap bytes (P2P_SYNC_BYTES_MAX is enough for any); *len is untouched unless FINE, out may hold anything then. */
 enum p2p_sync_says p2p_sync_build(uint8_t *out, size_t cap, size_t *len, const uint8_t keys[P2P_SYNC_KEYS_BYTES],
                                   const struct p2p_sync_user *users, size_t count);
 
 /*
  * Reads one: each is called for every user, in order, only when all of it is right (it is looked through first). Addresses lie
- * in scratch, which is as large as the payload; a user with more than P2P_ADDRESSES_MAX is TOO_LARGE. Addresses are not judged.
+ * in scratch, which is as large as the payload. Addresses are not judged, but an empty one, or one over
+ * P2P_ADDRESS_TEXT_BYTES, is BAD_ADDRESS; more than P2P_ADDRESSES_MAX of them, more than P2P_USERS_MAX users, or a payload over
+ * P2P_SYNC_BYTES_MAX is TOO_LARGE, so that what is read here can be built again.
  */
 enum p2p_sync_says p2p_sync_parse(const uint8_t *payload, size_t len, uint8_t *scratch,
                                   void (*each)(void *arg, const struct p2p_sync_user *user), void *arg);

@@ -36,7 +36,10 @@ struct p2p_packet {
 	uint8_t              tag[P2P_TAG_BYTES];
 };
 
-/* False: another length, magic, version or family, or a type that does not come from that side. */
+/*
+ * False: another length, magic or version, a family that is neither none nor IPv4, or a type that does not come from that
+ * side. Bytes that are 0 today are not looked at.
+ */
 bool p2p_packet_parse(struct p2p_packet *out, const uint8_t *bytes, size_t len, bool from_client);
 
 /* All but the tag, which the caller puts behind it (at P2P_TAGGED_BYTES). */
