@@ -46,7 +46,7 @@ bool p2p_packet_parse(struct p2p_packet *out, const uint8_t *bytes, size_t len, 
 	p.time = (uint32_t)rd_be(&r, 4);
 	rd_copy(&r, p.tag, sizeof(p.tag));
 
-	if (senders[type] != (from_client ? FROM_CLIENT : FROM_SERVER) || family > FAMILY_IPV4 || !rd_done(&r))
+	if (senders[type] != (from_client ? FROM_CLIENT : FROM_SERVER) || family > FAMILY_IPV4)
 		return false;
 	p.type = (enum p2p_packet_type)type;
 	if (family == FAMILY_IPV4)
