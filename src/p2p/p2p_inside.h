@@ -123,7 +123,8 @@ enum p2p_end {
 	P2P_END_WAITING,
 	P2P_END_SERVER
 };
-void p2p_session_end(struct p2p_session *s, enum p2p_end why);
+void p2p_session_end(struct p2p_session *s, enum p2p_end why);                    /* without a status */
+void p2p_session_close(struct p2p_session *s, enum p2p_end why, uint16_t status); /* of WebSocket */
 
 /* Handlers of requests, each a row of the table in p2p_ask.c. */
 typedef void p2p_op(struct p2p_session *s, const struct p2p_request *r, int64_t now_ms);
