@@ -94,16 +94,37 @@ struct p2p_request {
 	const struct json *json;
 };
 
-/* p2p_say.c. members: what the answer has besides op, id and ok; taken over; NULL: none. */
-void p2p_answer(struct p2p_session *s, const struct p2p_request *r, struct json *members);
-void p2p_refuse(struct p2p_session *s, const struct p2p_request *r, const char *error, const char *people,
-                struct json *members);
-/* A message that nobody asked for: members has op already; taken over. */
-void p2p_tell(struct p2p_session *s, struct json *message);
-void p2p_tell_room(struct p2p_room *room, const struct p2p_session *but, struct json *message);
-/* The same answer to a request that is long over (nat.check). */
-void p2p_answer_late(struct p2p_session *s, const char *op, int64_t id, struct json *members);
-void p2p_refuse_late(struct p2p_session *s, const char *op, int64_t id, const char *error, struct json *members);
+enum p2p_error {
+#define P2P_ERROR(id, word, people) P2P_ERR_##id,
+#include "p2p/p2p_error.def"
+#undef P2P_ERROR
+};
+
+/*
+ * p2p_say.c. An answer is begun, gets its members by json_put_..., and is told; NULL (no memory) must be looked for before
+ * members are put. p2p_tell takes the message over.
+ */
+struct json *p2p_answer(const struct p2p_request *r);
+struct json *p2p_refusal(const struct p2p_request *r, enum p2p_error e);
+struct json *p2p_message(const char *op); /* one that nobody asked for */
+void         p2p_tell(struct p2p_session *s, struct json *message);
+void         p2p_tell_room(const struct p2p_room *room, const struct p2p_session *but, struct json *message);
+/* Answers that have nothing more to say. */
+void p2p_done(struct p2p_session *s, const struct p2p_request *r);
+void p2p_refuse(struct p2p_session *s, const struct p2p_request *r, enum p2p_error e);
+
+/* p2p_serve.c. It leaves its room at once, and is closed. */
+enum p2p_end {
+	P2P_END_PEER,
+	P2P_END_NO_HELLO,
+	P2P_END_MESSAGE,
+	P2P_END_SILENT,
+	P2P_END_REPLACED,
+	P2P_END_WAITING,
+	P2P_END_SERVER
+};
+void p2p_session_end(struct p2p_session *s, enum p2p_end why);                    /* without a status */
+void p2p_session_close(struct p2p_session *s, enum p2p_end why, uint16_t status); /* of WebSocket */
 
 /* Handlers of requests, each a row of the table in p2p_ask.c. */
 typedef void p2p_op(struct p2p_session *s, const struct p2p_request *r, int64_t now_ms);

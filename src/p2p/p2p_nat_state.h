@@ -56,17 +56,22 @@ struct p2p_check *p2p_check_new(bool has_second, const uint8_t nonces[P2P_CHECK_
 void              p2p_check_free(struct p2p_check *c);
 
 void p2p_check_tick(struct p2p_check *c, int64_t now_ms);
-/* A HELLO of a step came in. was_seen: its source is among those that B or a check has seen in the last 300 s. True: answer
- * it with HELLO_ACK and this cookie (which counts from then on). */
-bool p2p_check_hello(struct p2p_check *c, enum p2p_socket at, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES],
-                     const struct p2p_endpoint *from, bool was_seen, uint32_t cookie, int64_t now_ms);
-void p2p_check_open(struct p2p_check *c, enum p2p_socket at, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES],
-                    const struct p2p_endpoint *from, int64_t now_ms);
-/* False: stale. */
-bool p2p_check_reply(struct p2p_check *c, enum p2p_socket at, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES],
+
+/*
+ * A HELLO of a step came in. was_seen: its source is among those that B or a check has seen in the last 300 s. True: answer it
+ * with HELLO_ACK and *cookie, which is the one given, or, when the same address had one already, that.
+ */
+bool p2p_check_hello(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
+                     const struct p2p_endpoint *from, bool was_seen, uint32_t *cookie, int64_t now_ms);
+/* An OPEN. */
+void p2p_check_open(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
+                    const struct p2p_endpoint *from);
+/* A PING_REPLY. These three are false for what is not waited for (any more). */
+bool p2p_check_reply(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
                      const struct p2p_endpoint *from, int64_t now_ms);
-bool p2p_check_step_done(struct p2p_check *c, uint8_t step, bool has_cookie, uint32_t cookie, int64_t now_ms);
-bool p2p_check_ping_try(struct p2p_check *c, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES], int64_t now_ms);
+/* What the client says on the control channel: a step is done (cookie: of step 1), a PING_TRY with this nonce has arrived. */
+bool p2p_check_step_done(struct p2p_check *c, int64_t step, int64_t cookie, int64_t now_ms);
+bool p2p_check_ping_try(struct p2p_check *c, int64_t step, const uint8_t nonce[P2P_NONCE_BYTES], int64_t now_ms);
 
 struct p2p_check_action      p2p_check_next(struct p2p_check *c);
 int64_t                      p2p_check_due(const struct p2p_check *c); /* 0: it is over */

@@ -111,7 +111,7 @@ void p2p_room_start(struct p2p_room *room, const uint8_t keys[P2P_SYNC_KEYS_BYTE
 /* Samples of a round trip: the first counts, each later one moves it by an eighth of the difference. */
 struct p2p_latency {
 	bool    is_known;
-	int64_t eighths; /* of a ms */
+	int64_t parts; /* of a ms, 1024 make one */
 };
 void    p2p_latency_add(struct p2p_latency *l, int64_t sample_ms);
 int32_t p2p_latency_ms(const struct p2p_latency *l);

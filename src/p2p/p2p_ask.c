@@ -1,0 +1,92 @@
+/*
+ * Requests: one text message, one JSON object, one row.
+ */
+#include "p2p/p2p_inside.h"
+
+#include "base/auto.h"
+#include "base/text.h"
+
+#include <string.h>
+
+#define CLOSE_NOT_UTF8 1007
+#define CLOSE_NO_JSON  1008
+#define SECOND_MS      1000
+
+static const struct op {
+	const char *name;
+	p2p_op     *handler;
+	bool        is_first; /* also before p2p.hello */
+	bool        in_room;  /* only for those who are in one */
+} ops[] = {
+	{ "p2p.hello", p2p_on_hello, .is_first = true },
+	{ "p2p.local", p2p_on_local },
+	{ "p2p.mapped", p2p_on_mapped },
+	{ "p2p.create", p2p_on_create },
+	{ "p2p.join", p2p_on_join },
+	{ "p2p.leave", p2p_on_leave, .in_room = true },
+	{ "p2p.start", p2p_on_start, .in_room = true },
+	{ "p2p.plan", p2p_on_plan, .in_room = true },
+	{ "p2p.link", p2p_on_link, .in_room = true },
+	{ "p2p.ping_try_done", p2p_on_ping_done, .in_room = true },
+	{ "p2p.links", p2p_on_links }, /* of a room that does not exist, it says so */
+	{ "nat.check", p2p_on_nat_check },
+	{ "nat.update", p2p_on_nat_update },
+	{ "nat.get", p2p_on_nat_get },
+	{ "nat.step_done", p2p_on_step_done },
+	{ "nat.ping_try", p2p_on_ping_try },
+};
+
+static const struct op *op_of(const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(ops); i++) {
+		if (strcmp(ops[i].name, name) == 0)
+			return &ops[i];
+	}
+	return NULL;
+}
+
+static bool is_too_often(struct p2p_session *s, int64_t now_ms)
+{
+	const struct limits *l = &s->p2p->conf->limits;
+
+	return !s->is_exempt && !p2p_rate_take(&s->asked, l->p2p_requests, SECOND_MS, l->p2p_requests_burst, now_ms);
+}
+
+static void handle(struct p2p_session *s, const struct p2p_request *r, int64_t now_ms)
+{
+	const struct op *op = op_of(r->op);
+
+	if (!op)
+		p2p_refuse(s, r, P2P_ERR_UNKNOWN_OP);
+	else if (!s->p2p->conf->p2p_enable)
+		p2p_refuse(s, r, P2P_ERR_DISABLED);
+	else if (!op->is_first && !s->has_hello)
+		p2p_refuse(s, r, P2P_ERR_NO_HELLO);
+	else if (op->in_room && !s->member.room)
+		p2p_refuse(s, r, P2P_ERR_NOT_IN_ROOM);
+	else if (is_too_often(s, now_ms))
+		p2p_refuse(s, r, P2P_ERR_BUSY);
+	else
+		op->handler(s, r, now_ms);
+}
+
+/* A request without id, or with another thing there, is answered with id 0: nothing else can be said of it. */
+void p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now_ms)
+{
+	AUTO(json_freep) struct json *j = NULL;
+	struct p2p_request            r = { .op = "" };
+
+	if (!text_is_utf8(text, len)) {
+		p2p_session_close(s, P2P_END_MESSAGE, CLOSE_NOT_UTF8);
+		return;
+	}
+	if (json_parse_lenient(&j, (const char *)text, len, JSON_DEPTH_MAX) != ERR_OK) {
+		p2p_session_close(s, P2P_END_MESSAGE, CLOSE_NO_JSON);
+		return;
+	}
+	r.json = j;
+	if (json_get_text(&r.op, j, "op") != ERR_OK || json_get_int(&r.id, j, "id") != ERR_OK)
+		p2p_refuse(s, &r, P2P_ERR_BAD_REQUEST);
+	else
+		handle(s, &r, now_ms);
+}
