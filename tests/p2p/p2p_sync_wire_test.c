@@ -357,31 +357,29 @@ Test(p2p_sync_wire, a_payload_over_65535_bytes_is_not_looked_at)
 	cr_expect_eq(says_of(draft.bytes, P2P_SYNC_BYTES_MAX + 1), P2P_SYNC_TOO_LARGE);
 }
 
+#define X_8        "xxxxxxxx"
+#define X_64       X_8 X_8 X_8 X_8 X_8 X_8 X_8 X_8
+#define TEXT_OF_65 X_64 "x"
+
 Test(p2p_sync_wire, what_could_not_be_read_is_not_built)
 {
 	static const uint8_t keys[P2P_SYNC_KEYS_BYTES] = { 0 };
-	char                 long_text[66];
-	struct {
+	const struct {
 		const char          *why;
 		struct p2p_sync_user user;
 		enum p2p_sync_says   says;
 	} rows[] = {
 		{ "no id", user_with("", 0, NULL), P2P_SYNC_BAD_USER_ID },
 		{ "not UTF-8", user_with("\xff", 0, NULL), P2P_SYNC_BAD_USER_ID },
+		{ "an id of 65", user_with(TEXT_OF_65, 0, NULL), P2P_SYNC_BAD_USER_ID },
+		{ "an id of 64", user_with(X_64, 0, NULL), P2P_SYNC_FINE },
 		{ "an empty address", user_with("a", 1, ""), P2P_SYNC_BAD_ADDRESS },
+		{ "an address of 65", user_with("a", 1, TEXT_OF_65), P2P_SYNC_BAD_ADDRESS },
+		{ "an address of 64", user_with("a", 1, X_64), P2P_SYNC_FINE },
 		{ "ten addresses", user_with("a", P2P_ADDRESSES_MAX + 1, "b"), P2P_SYNC_TOO_LARGE },
 		{ "nine", user_with("a", P2P_ADDRESSES_MAX, "b"), P2P_SYNC_FINE },
-		{ "an id of 65", user_with(long_text, 0, NULL), P2P_SYNC_BAD_USER_ID },
-		{ "one of 64", user_with(long_text, 0, NULL), P2P_SYNC_FINE },
-		{ "an address of 65", user_with("a", 1, long_text), P2P_SYNC_BAD_ADDRESS },
-		{ "one of 64", user_with("a", 1, long_text), P2P_SYNC_FINE },
 	};
 
-	memset(long_text, 'x', sizeof(long_text));
-	rows[5].user.id_len           = 65;
-	rows[6].user.id_len           = 64;
-	rows[7].user.addresses[0].len = 65;
-	rows[8].user.addresses[0].len = 64;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		size_t len = 4711;
 
