@@ -159,6 +159,11 @@ void rooms_stop(struct rooms *r)
 	rooms_keep_stop(r->keep);
 }
 
+void rooms_finish(struct rooms *r)
+{
+	rooms_keep_stop(r->keep);
+}
+
 void rooms_free(struct rooms *r)
 {
 	if (!r)
