@@ -70,7 +70,7 @@ struct rooms_member {
 	struct list          in_player; /* of the player's rooms */
 	struct rooms_room   *room;
 	struct rooms_player *player;
-	uint16_t             id; /* from 1, never used again in this room */
+	uint16_t             id;   /* from 1, never used again in this room */
 	uint8_t             *data; /* NULL when empty */
 	size_t               data_len;
 };
@@ -138,7 +138,7 @@ struct rooms_state {
 	const uint8_t (*titles)[ROOMS_TITLE_BYTES]; /* the allow list; NULL: every title */
 	size_t      title_count;
 	struct map  by_id, by_name, by_room, by_title;
-	struct list rooms, players, titles;
+	struct list rooms, players, titles_known;
 	struct list taken; /* names that were taken over lately, in that order */
 	size_t      taken_count;
 	size_t      room_count, player_count, named_count; /* players: connections; named: those who have said HELLO */
