@@ -45,6 +45,7 @@ struct rooms_peer {
 	enum rooms_role     role;
 	enum rooms_end      end; /* of one that is leaving */
 	struct rooms_reader reader;
+	size_t              partial; /* its memory, as rooms.partial_bytes has counted it */
 	struct chain        out;
 	struct list         in_waiting; /* of rooms.waiting: those that have bytes */
 	struct list         in_peers, in_leaving;
@@ -52,9 +53,11 @@ struct rooms_peer {
 	int64_t             heard_ms;
 	/* a player's */
 	struct rooms_player player;
-	struct udp_path     path;    /* to his public endpoint, once he has probed */
-	enum rooms_type     replied; /* to the request at hand; 0: not yet */
-	enum rooms_code     code;    /* of that, when it is an ERROR */
+	bool                is_named; /* he has said HELLO, and counts as a player */
+	struct udp_path     path;     /* to his public endpoint, once he has probed */
+	enum rooms_type     replied;  /* to the request at hand; 0: not yet */
+	enum rooms_code     code;     /* of that, when it is an ERROR */
+	uint64_t            room_id;  /* of that, when it is ROOM_JOINED */
 	struct rooms_rate   scores, hellos;
 	/* a leg's */
 	struct rooms_offer offer;
