@@ -76,10 +76,10 @@ void server_rooms_stop(struct server_rooms *s)
 
 void server_rooms_finish(struct server_rooms *s)
 {
-	if (s->status)
-		http_stop(s->status);
 	if (s->rooms)
 		rooms_finish(s->rooms);
+	if (s->status)
+		http_stop(s->status);
 }
 
 void server_rooms_free(struct server_rooms *s)

@@ -126,7 +126,7 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 	pool_init(&r->peer_pool, sizeof(struct rooms_peer), SIZE_MAX); /* the guard bounds it */
 	chain_blocks_init(&r->block_pool);
 	rooms_log_init(&r->log, loop);
-	r->boards = rooms_boards_new(&conf->limits, random_u64());
+	r->boards = rooms_boards_new(&conf->limits);
 	init_state(r);
 	rooms_peer_init(r);
 	rooms_udp_init(r);
@@ -161,6 +161,7 @@ void rooms_stop(struct rooms *r)
 
 void rooms_finish(struct rooms *r)
 {
+	rooms_status_stop(r);
 	rooms_keep_stop(r->keep);
 }
 
@@ -173,6 +174,7 @@ void rooms_free(struct rooms *r)
 	while (!list_is_empty(&r->peers))
 		rooms_peer_free(CONTAINER(r->peers.next, struct rooms_peer, in_peers));
 	timer_clear(&r->offers_timer);
+	timer_clear(&r->stream_timer);
 	rooms_status_fini(r);
 	rooms_streams_fini(&r->streams);
 	rooms_state_fini(&r->state);

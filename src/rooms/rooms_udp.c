@@ -48,7 +48,7 @@ static void on_datagram(void *part, struct udp_datagram *d, int64_t now_ms)
 		metric_inc(M_ROOMS_UDP_RATE);
 		return;
 	}
-	step = rooms_on_datagram(&r->state, d->path.ip, d->path.port, d->bytes, d->len);
+	step = rooms_on_datagram(&r->state, d->path.ip, d->path.port, d->bytes, d->len, now_ms);
 	switch (step.what) {
 	case ROOMS_UDP_ANSWER:
 		answer(peer_of(step.player), d, step.len);
