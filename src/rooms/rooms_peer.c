@@ -42,7 +42,7 @@ static void count_input(struct rooms_peer *p)
 	metric_set(M_ROOMS_PARTIAL_BYTES, (int64_t)r->partial_bytes);
 }
 
-static void drop_input(struct rooms_peer *p)
+void rooms_peer_drop_input(struct rooms_peer *p)
 {
 	rooms_reader_fini(&p->reader);
 	count_input(p);
@@ -67,7 +67,7 @@ static void keep_input_budget(struct rooms *r)
 		struct rooms_peer *p = largest_input(r);
 
 		rooms_give_up(p, ROOMS_END_INPUT_BUDGET);
-		drop_input(p);
+		rooms_peer_drop_input(p);
 	}
 }
 
@@ -113,7 +113,7 @@ void rooms_settle(struct rooms *r, int64_t now_ms)
 
 		if (!p->is_out)
 			take_out(p, now_ms);
-		drop_input(p);
+		rooms_peer_drop_input(p);
 		if (p->tcp && is_gentle(p->end))
 			tcp_close(p->tcp);
 		else if (p->tcp)
@@ -127,7 +127,7 @@ void rooms_peer_free(struct rooms_peer *p)
 
 	timer_clear(&p->timer);
 	rooms_out_clear(p);
-	drop_input(p);
+	rooms_peer_drop_input(p);
 	list_remove(&p->in_peers);
 	list_remove(&p->in_leaving);
 	free(p->rest);
@@ -262,11 +262,6 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	uint8_t            type;
 	size_t             payload_len;
 
-	if (p->role == ROOMS_ROLE_LEG) {
-		rooms_leg_bytes(p, bytes, len, now_ms);
-		rooms_settle(r, now_ms);
-		return;
-	}
 	while (!p->is_leaving && (read = rooms_reader_next(&p->reader, &at, bytes + len, &type, &payload,
 	                                                   &payload_len)) != ROOMS_READ_MORE) {
 		bool is_first = p->is_first_frame;
