@@ -63,7 +63,7 @@ struct rooms_peer {
 	struct rooms_offer offer;
 	uint8_t           *rest; /* what came behind its first frame */
 	size_t             rest_len;
-	struct rooms_peer *other; /* of an open stream, in the leg that began it */
+	struct rooms_peer *other; /* of the leg that connected, once it is spliced: the one that accepted */
 };
 
 struct rooms {
@@ -88,7 +88,7 @@ struct rooms {
 	struct list          leaving; /* given up, and not told yet */
 	size_t               queued_bytes, partial_bytes;
 	struct timer         offers_timer, stream_timer;
-	uint64_t             stream_bytes;    /* that are in the figures */
+	uint64_t             stream_bytes;    /* of splice_bytes: counted so far */
 	uint8_t (*titles)[ROOMS_TITLE_BYTES]; /* of rooms.titles */
 	bool is_stopping;
 };
@@ -112,11 +112,11 @@ void rooms_give_up(struct rooms_peer *p, enum rooms_end why);
 /* After every call of the state that can send: those that were given up meanwhile leave it, and whom that is too much for. */
 void rooms_settle(struct rooms *r, int64_t now_ms);
 
-/* What has come of a frame is forgotten. */
-void rooms_peer_drop_input(struct rooms_peer *p);
-
 /* Frees what belongs to it, and gives its place back to the guard; tcp does not know it any more. */
 void rooms_peer_free(struct rooms_peer *p);
+
+/* What has come of a frame is forgotten. */
+void rooms_peer_drop_input(struct rooms_peer *p);
 
 /* rooms_out.c */
 
@@ -127,22 +127,23 @@ void rooms_out_clear(struct rooms_peer *p);
 
 /*
  * rooms_leg.c. The first frame was a stream's: the connection is a leg from here on, and its player has left. rest: what came
- * behind that frame in the same read.
+ * behind that frame in the same read. It is paused, closed, or gone to net/splice (and perhaps freed) afterwards: nothing more
+ * of its bytes is delivered.
  */
 void rooms_leg_init(struct rooms *r);
 void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload, size_t len, const uint8_t *rest,
                      size_t rest_len, int64_t now_ms);
-void rooms_leg_ended(struct rooms_peer *p, int64_t now_ms); /* its FIN came: gives it up */
+void rooms_leg_ended(struct rooms_peer *p, int64_t now_ms); /* its FIN came */
 void rooms_leg_gone(struct rooms_peer *p, int64_t now_ms);  /* its connection is gone; it is freed by the caller */
 void rooms_leg_player_gone(struct rooms *r, const struct rooms_player *p, int64_t now_ms); /* offers to him are over */
-void rooms_leg_count_bytes(struct rooms *r); /* brings the figures of open streams up to date */
+void rooms_leg_count_bytes(struct rooms *r); /* M_ROOMS_STREAM_BYTES is what it is now */
 
 /* rooms_udp.c */
 void rooms_udp_init(struct rooms *r);
 
 /*
  * rooms_status.c. rooms_status_init is called last, before any other thread asks; rooms_status_fini when none does. After
- * rooms_status_stop none waits for the loop any more.
+ * rooms_status_stop nobody waits for the loop any more: it is about to end.
  */
 enum err rooms_status_init(struct rooms *r);
 void     rooms_status_stop(struct rooms *r);

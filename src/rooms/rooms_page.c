@@ -9,6 +9,7 @@
 #include "base/text_hidden.h"
 #include "base/version.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -156,6 +156,7 @@ void rooms_stop(struct rooms *r)
 	}
 	rooms_settle(r, now_ms);
 	splice_stop(r->splice);
+	rooms_status_stop(r);
 	rooms_keep_stop(r->keep);
 }
 

@@ -54,7 +54,8 @@ static enum rooms_code on_connect(struct rooms_streams *s, struct rooms_offer *m
 
 	if (!to || !rooms_share_room(p, to))
 		return ROOMS_NOT_FOUND;
-	if (p->offers >= (size_t)s->rooms->limits->rooms_offers_per_player)
+	if (p->offers >= (size_t)s->rooms->limits->rooms_offers_per_player ||
+	    s->open + s->count >= (size_t)s->rooms->limits->rooms_streams)
 		return ROOMS_LIMIT;
 	*mine = (struct rooms_offer){ .id       = next_id(s),
 		                      .req      = r->req,
@@ -86,11 +87,12 @@ static void take_out(struct rooms_streams *s, struct rooms_offer *o)
 }
 
 static enum rooms_code on_accept(struct rooms_streams *s, struct rooms_offer **accepted, const struct rooms_player *p,
-                                 const struct rooms_request *r)
+                                 const struct rooms_request *r, int64_t now_ms)
 {
 	struct rooms_offer *o = map_get(&s->by_id, &r->stream_id);
 
-	if (!o || o->to != p->user_id)
+	/* One whose time is up may stand a moment longer, until somebody asks for those that are late. */
+	if (!o || o->to != p->user_id || now_ms >= o->until_ms)
 		return ROOMS_NOT_FOUND;
 	take_out(s, o);
 	*accepted = o;
@@ -116,7 +118,7 @@ enum rooms_code rooms_on_leg(struct rooms_streams *s, struct rooms_offer *mine, 
 		return ROOMS_NOT_FOUND;
 	if (type == ROOMS_STREAM_CONNECT)
 		return on_connect(s, mine, p, &r, now_ms);
-	return on_accept(s, accepted, p, &r);
+	return on_accept(s, accepted, p, &r, now_ms);
 }
 
 void rooms_offer_withdraw(struct rooms_streams *s, struct rooms_offer *o)
