@@ -40,6 +40,8 @@ enum log_news {
 	LOG_LISTENS_TUNNEL,
 	LOG_LISTENS_HTTP,
 	LOG_LISTENS_HTTPS,
+	LOG_LISTENS_ROOMS,
+	LOG_LISTENS_ROOMS_STATUS,
 	LOG_LISTENS_ADMIN,
 	LOG_READY
 };
@@ -68,6 +70,10 @@ static enum log_news understand_log_line(const char *line, int *port)
 		return LOG_LISTENS_SIGNAL_TLS;
 	if (strstr(listens, " part=signal"))
 		return LOG_LISTENS_SIGNAL;
+	if (strstr(listens, " part=rooms-status"))
+		return LOG_LISTENS_ROOMS_STATUS;
+	if (strstr(listens, " part=rooms "))
+		return LOG_LISTENS_ROOMS;
 	if (strstr(listens, " part=tunnel"))
 		return LOG_LISTENS_TUNNEL;
 	if (strstr(listens, " part=http-tls"))
@@ -99,6 +105,10 @@ static bool read_log(struct server *s)
 			s->signal_port = port;
 		if (news == LOG_LISTENS_SIGNAL_TLS && !s->signal_tls_port)
 			s->signal_tls_port = port;
+		if (news == LOG_LISTENS_ROOMS && !s->rooms_port)
+			s->rooms_port = port;
+		if (news == LOG_LISTENS_ROOMS_STATUS && !s->rooms_status_port)
+			s->rooms_status_port = port;
 		if (news == LOG_LISTENS_HTTP && !s->http_port)
 			s->http_port = port;
 		if (news == LOG_LISTENS_HTTPS && !s->https_port)
