@@ -82,8 +82,6 @@ enum rooms_read rooms_reader_next(struct rooms_reader *r, const uint8_t **at, co
 	/* The head first: only then it is known how much belongs to the frame. */
 	if (r->len < ROOMS_HEAD_BYTES && !hold_until(r, ROOMS_HEAD_BYTES, at, end))
 		return ROOMS_READ_NOMEM;
-	if (r->len < ROOMS_HEAD_BYTES)
-		return ROOMS_READ_MORE;
 	bytes = frame_bytes(r->held, r->len);
 	if (!hold_until(r, bytes, at, end))
 		return ROOMS_READ_NOMEM;
