@@ -33,8 +33,6 @@ static struct server *servers;
  */
 enum log_news {
 	LOG_OTHER,
-	LOG_LISTENS_ROOMS,
-	LOG_LISTENS_ROOMS_STATUS,
 	LOG_LISTENS_SIGNAL,
 	LOG_LISTENS_SIGNAL_TLS,
 	LOG_LISTENS_TUNNEL,
@@ -62,10 +60,6 @@ static enum log_news understand_log_line(const char *line, int *port)
 	const char *colon = memrchr(address + 1, ':', len);
 
 	*port = colon ? atoi(colon + 1) : 0;
-	if (strstr(listens, " part=rooms-status"))
-		return LOG_LISTENS_ROOMS_STATUS;
-	if (strstr(listens, " part=rooms"))
-		return LOG_LISTENS_ROOMS;
 	if (strstr(listens, " part=signal-tls"))
 		return LOG_LISTENS_SIGNAL_TLS;
 	if (strstr(listens, " part=signal"))
@@ -97,10 +91,6 @@ static bool read_log(struct server *s)
 
 		if (news == LOG_LISTENS_TUNNEL && !s->tunnel_port)
 			s->tunnel_port = port;
-		if (news == LOG_LISTENS_ROOMS && !s->rooms_port)
-			s->rooms_port = port;
-		if (news == LOG_LISTENS_ROOMS_STATUS && !s->rooms_status_port)
-			s->rooms_status_port = port;
 		if (news == LOG_LISTENS_SIGNAL && !s->signal_port)
 			s->signal_port = port;
 		if (news == LOG_LISTENS_SIGNAL_TLS && !s->signal_tls_port)
