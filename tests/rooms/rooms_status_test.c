@@ -105,7 +105,7 @@ Test(rooms_status, an_idle_server_shows_empty_arrays)
 Test(rooms_status, rooms_are_shown_by_id_with_names_in_join_order)
 {
 	struct gamer *alice = gamer_new(s, TITLE, "alice"), *bob = gamer_new(s, TITLE, "Bob");
-	struct gamer *carol = gamer_new(s, "NPWR00002_00", "carol"), *mute = gamer_dial(s);
+	struct gamer *carol = gamer_new(s, "NPWR00002_00", "carol"), *mute;
 	uint64_t      first = gamer_create(alice, 4, NOTHING)->room_id;
 	char          want[512];
 
@@ -113,6 +113,8 @@ Test(rooms_status, rooms_are_shown_by_id_with_names_in_join_order)
 	uint64_t second = gamer_create(carol, 255, NOTHING)->room_id;
 
 	gamer_join(bob, first, NOTHING);
+	mute = gamer_dial(s);
+	server_await_metric(s, "coopd_rooms_connections", NULL, 4, DIAL_PATIENCE_MS);
 
 	AUTO(auto_free) char *text = stats();
 

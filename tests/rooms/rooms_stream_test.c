@@ -332,12 +332,16 @@ Test(rooms_stream, offers_are_over_one_after_the_other)
 	await_offers(0);
 }
 
+/* By its end, and not because its time is up. */
 Test(rooms_stream, a_leg_that_closes_withdraws_its_offer)
 {
-	static uint8_t    early[100000];
-	struct gamer_leg *a;
-	uint32_t          id = offer(&a);
+	static const char *const long_wait[] = { "rooms.relay=yes", "limits.rooms_offer_ms=600000", NULL };
+	static uint8_t           early[100000];
+	struct gamer_leg        *a;
+	uint32_t                 id;
 
+	restart_with(long_wait);
+	id = offer(&a);
 	gamer_leg_free(a);
 	await_offers(0);
 	accept_fails(bob, id);
