@@ -1,9 +1,9 @@
 #include "rooms/rooms_frame.h"
 
-#include "base/bytes.h"
 #include "rooms/rooms_wire.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define HELD_BYTES_MIN 64
 
@@ -16,22 +16,20 @@ void rooms_reader_fini(struct rooms_reader *r)
 /* What the frame that begins with these bytes takes in all, or its head when that is not there yet. */
 static size_t frame_bytes(const uint8_t *begin, size_t len)
 {
-	struct rd r = rd_over(begin, len);
-
-	rd_bytes(&r, 1);
-	return ROOMS_HEAD_BYTES + (size_t)rd_be(&r, 2);
+	return ROOMS_HEAD_BYTES + (len < ROOMS_HEAD_BYTES ? 0 : (size_t)(begin[1] << 8 | begin[2]));
 }
 
 static bool make_room(struct rooms_reader *r, size_t bytes)
 {
+	if (r->held && bytes <= r->cap)
+		return true;
+
 	size_t cap = r->cap ? r->cap : HELD_BYTES_MIN;
 
 	while (cap < bytes)
 		cap *= 2;
 	if (cap > ROOMS_FRAME_MAX)
 		cap = ROOMS_FRAME_MAX;
-	if (cap == r->cap)
-		return true;
 
 	uint8_t *grown = realloc(r->held, cap);
 
@@ -82,8 +80,8 @@ enum rooms_read rooms_reader_next(struct rooms_reader *r, const uint8_t **at, co
 	/* The head first: only then it is known how much belongs to the frame. */
 	if (r->len < ROOMS_HEAD_BYTES && !hold_until(r, ROOMS_HEAD_BYTES, at, end))
 		return ROOMS_READ_NOMEM;
-	if (r->len < ROOMS_HEAD_BYTES)
-		return ROOMS_READ_MORE;
+	if (!r->held)
+		return ROOMS_READ_MORE; /* nothing came */
 	bytes = frame_bytes(r->held, r->len);
 	if (!hold_until(r, bytes, at, end))
 		return ROOMS_READ_NOMEM;

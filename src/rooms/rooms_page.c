@@ -4,9 +4,9 @@
 #include "rooms/rooms_snapshot.h"
 
 #include "base/auto.h"
+#include "base/clean.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "base/text_hidden.h"
 #include "base/version.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_BYTES  (3 * ROOMS_NAME_BYTES + 1)
+#define SHOWN_BYTES  CLEAN_BYTES(ROOMS_NAME_BYTES)
 #define UPTIME_BYTES 48
 #define PREFIX       "rooms_" /* of our limits, which here need none */
 
@@ -36,7 +36,7 @@ static void duration_text(char out[UPTIME_BYTES], int64_t ms)
 /* A title or a name, which end at the first NUL. */
 static void field_text(char out[SHOWN_BYTES], const uint8_t *field, size_t cap)
 {
-	text_show(out, SHOWN_BYTES, field, rooms_text_len(field, cap));
+	clean_text(out, cap, field, rooms_text_len(field, cap), CLEAN_BAD_IS_SHOWN);
 }
 
 /* --- JSON --- */

@@ -184,7 +184,7 @@ Test(layout, blobs_and_counted_things_that_are_cut_are_not_there)
 Test(layout, a_blob_longer_than_its_length_can_say_is_not_written)
 {
 	static const uint8_t data[256];
-	uint8_t              out[512];
+	uint8_t              out[1024];
 	struct msg           m = { .blob = data, .blob_len = 255 };
 	struct wr            w = wr_over(out, sizeof(out));
 

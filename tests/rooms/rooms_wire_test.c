@@ -467,7 +467,7 @@ Test(rooms_wire, a_payload_of_65535_bytes_is_a_frame_and_one_byte_more_is_none)
 Test(rooms_wire, a_blob_of_65535_bytes_is_put_and_a_longer_one_fails)
 {
 	static const uint8_t data[65536];
-	static uint8_t       buf[1 << 17];
+	static uint8_t       buf[3 << 16];
 	struct wr            w = wr_over(buf, sizeof(buf));
 
 	rooms_blob_put(&w, data, 65535);

@@ -1,14 +1,14 @@
-#include "base/text_hidden.h"
+#include "base/clean.h"
 
 #include "base/auto.h"
 #include "base/text.h"
 
 #include <string.h>
 
-/* In ascending order. */
+/* Removed wherever they stand, in ascending order. */
 static const struct hidden {
 	uint32_t first, last;
-	bool     is_space;
+	bool     is_space; /* also nothing in front of a number and behind it */
 } hidden[] = {
 	{ 0x00000, 0x00008, false }, { 0x00009, 0x0000d, true }, /* controls */
 	{ 0x0000e, 0x0001f, false }, { 0x0007f, 0x00084, false },
@@ -35,36 +35,53 @@ static const struct hidden *find(uint32_t code)
 	return NULL;
 }
 
-bool text_is_hidden(uint32_t code)
+void clean_text(char *out, size_t chars_max, const void *text, size_t len, const char *bad)
 {
-	return find(code) != NULL;
+	const char *at   = text;
+	size_t      used = 0, bad_len = text_length(bad);
+
+	while (len > 0 && chars_max > 0) {
+		uint32_t    code = 0;
+		size_t      n    = text_char(&code, at, len);
+		const char *from = n == 0 ? bad : at;
+		size_t      put  = n == 0 ? bad_len : find(code) ? 0 : n;
+
+		memcpy(out + used, from, put);
+		used += put;
+		chars_max -= put > 0;
+		at += n ? n : 1;
+		len -= n ? n : 1;
+	}
+	out[used] = '\0';
 }
 
-bool text_is_space(uint32_t code)
+static bool is_space(uint32_t code)
 {
 	const struct hidden *h = find(code);
 
 	return code == ' ' || (h && h->is_space);
 }
 
-void text_show(char *out, size_t cap, const void *data, size_t len)
+/* How many bytes of white space the text ends with: those of one character, or none. */
+static size_t space_behind(const char *text, size_t len)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
-	const uint8_t    *at            = data;
-	size_t            used          = 0;
+	uint32_t code = 0;
 
-	while (len > 0) {
-		uint32_t    code = 0;
-		size_t      n    = text_char(&code, at, len);
-		const void *from = n > 0 ? (const void *)at : replacement;
-		size_t      put  = n == 0 ? sizeof(replacement) - 1 : text_is_hidden(code) ? 0 : n;
+	for (size_t n = 1; n <= 4 && n <= len; n++)
+		if (text_char(&code, text + len - n, n) == n)
+			return is_space(code) ? n : 0;
+	return 0;
+}
 
-		if (used + put >= cap)
-			break;
-		memcpy(out + used, from, put);
-		used += put;
-		at += n ? n : 1;
-		len -= n ? n : 1;
+void clean_trim(const char **text, size_t *len)
+{
+	uint32_t code = 0;
+	size_t   n    = 0;
+
+	while (*len > 0 && (n = text_char(&code, *text, *len)) > 0 && is_space(code)) {
+		*text += n;
+		*len -= n;
 	}
-	out[used] = '\0';
+	while ((n = space_behind(*text, *len)) > 0)
+		*len -= n;
 }
