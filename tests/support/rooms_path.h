@@ -83,8 +83,9 @@ struct gamer_leg {
 
 /* A connection from his address on which nothing was said. It goes with its gamer, if not before. */
 struct gamer_leg *gamer_leg_dial(struct gamer *c);
-void              gamer_leg_free(struct gamer_leg *l);  /* closes */
-void              gamer_leg_abort(struct gamer_leg *l); /* the same so that the server sees a reset */
+struct gamer_leg *gamer_leg_own(struct gamer *c, int fd); /* one that the test has made or accepted by itself */
+void              gamer_leg_free(struct gamer_leg *l);    /* closes */
+void              gamer_leg_abort(struct gamer_leg *l);   /* the same so that the server sees a reset */
 
 /* With the first frame sent, as he is: req 1, his user id and his token. */
 struct gamer_leg *gamer_leg_connect(struct gamer *c, uint32_t to_user, uint16_t vport);

@@ -17,20 +17,28 @@
 
 /* --- Coming and going --- */
 
-struct gamer_leg *gamer_leg_dial(struct gamer *c)
+struct gamer_leg *gamer_leg_own(struct gamer *c, int fd)
 {
-	struct gamer_leg *l      = calloc(1, sizeof(*l));
-	int               before = netns_current();
+	struct gamer_leg *l = calloc(1, sizeof(*l));
 
 	cr_assert_not_null(l);
-	netns_switch(c->netns);
-	l->fd = dial_tcp_to(c->to, c->port, *c->from ? c->from : NULL, 0);
-	netns_switch(before);
+	l->fd   = fd;
 	l->of   = c;
 	l->next = c->legs;
 	c->legs = l;
-	cr_assert_geq(l->fd, 0, "nobody listens at %s port %d", c->to, c->port);
 	return l;
+}
+
+struct gamer_leg *gamer_leg_dial(struct gamer *c)
+{
+	int before = netns_current();
+
+	netns_switch(c->netns);
+	int fd = dial_tcp_to(c->to, c->port, *c->from ? c->from : NULL, 0);
+
+	netns_switch(before);
+	cr_assert_geq(fd, 0, "nobody listens at %s port %d", c->to, c->port);
+	return gamer_leg_own(c, fd);
 }
 
 void gamer_leg_free(struct gamer_leg *l)
