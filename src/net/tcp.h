@@ -64,6 +64,11 @@ struct tcp_handler {
 	 * the connection is closed. Else the part goes on sending, and ends it by tcp_close.
 	 */
 	void (*ended)(void *data, int64_t now_ms);
+	/*
+	 * In a pause: the peer's output has ended, behind what waits unread. It is said once for a connection; ended comes all
+	 * the same, after those bytes, when the pause is over. NULL: that is early enough. Never in TLS.
+	 */
+	void (*ended_unread)(void *data, int64_t now_ms);
 	/* The connection is gone; c is invalid after the call. */
 	void (*closed)(void *data, enum tcp_end why, int64_t now_ms);
 };
@@ -115,7 +120,7 @@ void tcp_close(struct tcp_conn *c);
 
 /*
  * bytes is not called until tcp_resume: what the peer sends waits in the kernel, and its end and its errors are not noticed
- * before that, but for a reset, by which what waits is lost. What tcp had read already was in the last call of bytes. Also from
+ * before that, but by ended_unread, and for a reset, by which what waits is lost. What tcp had read already was in the last call of bytes. Also from
  * inside accepted; said again, or when it is closed already, they do nothing.
  */
 void tcp_pause(struct tcp_conn *c);

@@ -90,12 +90,18 @@ static void end_for_memory(struct tcp_conn *c, enum tcp_end why)
 	tcp_conn_end(c, why, true);
 }
 
+static bool wants_unread_end(const struct tcp_conn *c)
+{
+	return c->listener->on.handler->ended_unread && !c->ssl && !c->is_unread_told && !c->peer_is_done;
+}
+
 void tcp_conn_watch(struct tcp_conn *c)
 {
-	bool               reads  = !c->needs_room && !c->peer_is_done && !is_held(c);
-	bool               writes = (c->needs_room && !is_held(c)) || c->is_stuck;
-	uint32_t           events = EPOLLERR | (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
-	struct epoll_event e      = { .events = events, .data.ptr = c };
+	bool     reads       = !c->needs_room && !c->peer_is_done && !is_held(c);
+	bool     writes      = (c->needs_room && !is_held(c)) || c->is_stuck;
+	bool     waits       = is_held(c) && wants_unread_end(c);
+	uint32_t events      = EPOLLERR | (reads ? EPOLLIN : 0) | (waits ? EPOLLRDHUP : 0) | (writes ? EPOLLOUT : 0);
+	struct epoll_event e = { .events = events, .data.ptr = c };
 
 	if (c->watched == events)
 		return;
@@ -240,6 +246,11 @@ static void on_open_events(struct tcp_conn *c, uint32_t events, int64_t now_ms)
 	} else if (events & (EPOLLERR | EPOLLHUP)) {
 		/* Reading would not tell: it begins with what came before, and says no more than the end after one. */
 		tcp_conn_end(c, TCP_END_PEER, false);
+	} else if (events & EPOLLRDHUP && wants_unread_end(c)) {
+		c->is_unread_told = true;
+		tcp_conn_watch(c);
+		if (c->phase == TCP_CONN_OPEN)
+			c->listener->on.handler->ended_unread(c->data, now_ms);
 	}
 }
 

@@ -56,7 +56,8 @@ struct tcp_conn {
 	bool                       needs_room;   /* TLS reads nothing before it could send something */
 	bool                       peer_is_done; /* its FIN was seen while we still send */
 	bool                       is_paused;
-	bool                       end_waits; /* it was read, in TLS behind the bytes at which the part paused */
+	bool                       end_waits;      /* it was read, in TLS behind the bytes at which the part paused */
+	bool                       is_unread_told; /* ended_unread was called */
 	bool                       is_taken;
 	bool                       is_exempt;
 	struct tcp                *tcp;

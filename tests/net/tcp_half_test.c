@@ -346,6 +346,68 @@ Test(tcp_half, an_end_in_a_pause_is_the_end_after_it)
 	expect_end_after_pause(&f.closed_as[TCP_END_PEER]);
 }
 
+Test(tcp_half, a_part_may_hear_of_an_end_that_is_not_read)
+{
+	loop_add_flush(f.on.loop, &turn_counter);
+	f.hears_unread_ends = true;
+	int fd              = start_and_dial(0);
+
+	tcp_fixture_pause(&f, 0);
+	talk_say(fd, "last words", 10);
+	let_turns_pass();
+	cr_expect_eq(f.ended_unread, 0);
+	shutdown(fd, SHUT_WR);
+	tcp_fixture_await(&f.ended_unread, 1);
+	expect_rest();
+	tcp_fixture_pause(&f, 0);
+	let_turns_pass();
+	cr_expect_eq(f.ended_unread, 1, "once");
+	cr_expect_eq(f.ended + f.closed + f.bytes, 0);
+	tcp_fixture_resume(&f, 0);
+	talk_hear(fd, "last words", 10);
+	tcp_fixture_await(&f.ended, 1);
+	tcp_fixture_pause(&f, 0);
+	let_turns_pass();
+	cr_expect_eq(f.ended_unread, 1);
+	close(fd);
+}
+
+Test(tcp_half, an_end_that_was_there_before_the_pause_is_heard_of_unread)
+{
+	f.hears_unread_ends = true;
+	int fd              = start_and_dial(0);
+
+	pthread_t blocker = loop_thread_look_away(&f.on);
+	talk_say(fd, "P", 1);
+	shutdown(fd, SHUT_WR);
+	pthread_join(blocker, NULL);
+	tcp_fixture_await(&f.ended_unread, 1);
+	cr_expect_eq(f.ended, 0);
+	close(fd);
+}
+
+Test(tcp_half, a_part_may_close_or_take_one_whose_end_is_not_read)
+{
+	f.hears_unread_ends = true;
+	f.does_at_end       = 'X';
+	int fd              = start_and_dial(0);
+
+	tcp_fixture_pause(&f, 0);
+	talk_say(fd, "unheard", 7);
+	shutdown(fd, SHUT_WR);
+	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
+	cr_expect_eq(talk_next(fd), 0);
+	close(fd);
+
+	f.does_at_end = 'T';
+	fd            = tcp_fixture_dial(&f, 0);
+	tcp_fixture_pause(&f, 1);
+	shutdown(fd, SHUT_WR);
+	tcp_fixture_await(&f.taken, 1);
+	close(f.taken_fd);
+	close(fd);
+}
+
 Test(tcp_half, a_peer_that_vanishes_in_a_pause_is_gone)
 {
 	int fd = start_and_dial(0);

@@ -164,6 +164,17 @@ static void on_ended(void *data, int64_t now_ms)
 	do_to(e, e->fixture->does_at_end);
 }
 
+static void on_ended_unread(void *data, int64_t now_ms)
+{
+	struct tcp_echo *e = data;
+
+	(void)now_ms;
+	cr_assert(e->is_paused);
+	cr_assert_not(e->has_ended);
+	e->fixture->ended_unread++;
+	do_to(e, e->fixture->does_at_end);
+}
+
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 {
 	struct tcp_echo    *e = data;
@@ -225,9 +236,10 @@ void tcp_fixture_reload(struct tcp_fixture *f)
 void tcp_fixture_start(struct tcp_fixture *f)
 {
 	cr_assert_eq(tcp_new(&f->tcp, f->on.loop, &f->conf), ERR_OK);
-	handler.part  = f;
-	handler.ended = f->hears_ends ? on_ended : NULL;
-	f->port       = listen_on(f, false);
+	handler.part         = f;
+	handler.ended        = f->hears_ends ? on_ended : NULL;
+	handler.ended_unread = f->hears_unread_ends ? on_ended_unread : NULL;
+	f->port              = listen_on(f, false);
 	reload(f);
 	if (f->conf.tls_cert[0])
 		f->tls_port = listen_on(f, true);

@@ -58,7 +58,8 @@ struct tcp_fixture {
 	bool               hears_ends;                         /* the part goes on after the peer's end */
 	char               does_at_end;                        /* 'X' or 'T' of the above; 0: nothing */
 	char               does_when_sent, does_when_accepted; /* the same */
-	_Atomic size_t     accepted, refused, closed, ended;
+	bool               hears_unread_ends;                  /* the same, of one in a pause */
+	_Atomic size_t     accepted, refused, closed, ended, ended_unread;
 	_Atomic size_t     taken, untaken; /* tcp_take, as it went */
 	_Atomic int        taken_fd;       /* the last of them */
 	_Atomic size_t     closed_as[TCP_END_STOPPED + 1];
