@@ -34,7 +34,7 @@ struct rooms_snapshot {
 	int64_t                  connections, tcp_refused, udp_dropped, relayed_bytes; /* since the start */
 	int64_t                  streams;
 	struct rooms_shown_room *rooms; /* by id */
-	size_t                   room_count;
+	size_t                   room_count, room_cap;
 	uint8_t (*names)[ROOMS_NAME_BYTES];
 	size_t                    name_count, name_cap;
 	struct rooms_shown_board *boards; /* by title, then number */
