@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define HELPING_NAMES 4096 /* a millisecond or two */
+#define HELPING_NAMES 1024 /* about a millisecond */
 
 static struct rooms_room *room_at(struct list *at)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MEMBERS 255
-#define ROOMS   20 /* more names than one helping has */
+#define ROOMS   20 /* more names than a few helpings have */
 
 static struct rooms_snapshot shown;
 
@@ -133,8 +133,8 @@ Test(rooms_snapshot, many_are_copied_in_helpings_between_which_rooms_come_and_go
 	crowd_rooms();
 	cr_expect_eq(copy(), ROOMS_SNAPSHOT_MORE);
 	cr_expect_lt(shown.room_count, ROOMS);
-	cr_expect_geq(shown.name_count, 4096);
-	cr_expect_lt(shown.name_count, 4096 + MEMBERS);
+	cr_expect_geq(shown.name_count, 1024);
+	cr_expect_lt(shown.name_count, 1024 + MEMBERS);
 	expect_order();
 
 	/* The one that was copied last is gone, one that is still to come as well; there is a new one. */
@@ -150,7 +150,11 @@ Test(rooms_snapshot, many_are_copied_in_helpings_between_which_rooms_come_and_go
 	}
 	uint64_t newest = table_create(crowd[0], 1);
 
-	cr_expect_eq(copy(), ROOMS_SNAPSHOT_WHOLE);
+	enum rooms_snapshot_says says;
+
+	while ((says = copy()) == ROOMS_SNAPSHOT_MORE)
+		expect_order();
+	cr_expect_eq(says, ROOMS_SNAPSHOT_WHOLE);
 	expect_order();
 	cr_expect_eq(shown.room_count, (size_t)ROOMS - 1 + 1);
 	cr_expect_eq(shown.rooms[before].id, gone[0] + 1);
