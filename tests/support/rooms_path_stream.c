@@ -136,15 +136,19 @@ static void take(struct gamer_place at, struct gamer_leg *l, uint8_t *out, size_
 
 static struct gamer_message *take_frame(struct gamer_place at, struct gamer_leg *l)
 {
-	uint8_t head[GAMER_HEAD_BYTES];
+	static uint8_t bytes[GAMER_PAYLOAD_MAX];
+	uint8_t        head[GAMER_HEAD_BYTES];
 
 	take(at, l, head, sizeof(head));
 
-	size_t   len     = (size_t)head[1] << 8 | head[2];
+	size_t len = (size_t)head[1] << 8 | head[2];
+
+	take(at, l, bytes, len);
+
 	uint8_t *payload = malloc(len + 1);
 
 	cr_assert_not_null(payload);
-	take(at, l, payload, len);
+	memcpy(payload, bytes, len);
 
 	struct gamer_message *m = gamer_message_new(head[0], payload, len);
 
