@@ -14,10 +14,10 @@
 #define PER_LISTENER 3 /* itself, the library's signal to its thread, and a connection it is about to refuse */
 #define PER_TRANSFER 2 /* the file, and its folder while it is synced */
 #define PER_VAULT    2 /* files: one that is stored and one that is loaded */
-#define VAULTS_FEW   32
-#define PEERS_FEW    64 /* registered at the signaling relay */
-#define ROOMS_FEW    64 /* connections of the rooms */
-#define STREAMS_FEW  8
+#define VAULTS_FEW   24
+#define PEERS_FEW    32 /* registered at the signaling relay */
+#define ROOMS_FEW    32 /* connections of the rooms */
+#define STREAMS_FEW  4
 #define PER_STREAM   4 /* a pipe each way; its sockets count as connections */
 #define SHARE \
 	10 /* when it is short, one part in so many of what is left is vaults, one peers of signaling, and two are rooms */

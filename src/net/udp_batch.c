@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /*
@@ -12,9 +13,6 @@
 #define PLACE_BYTES  (17 * PAGE_BYTES)
 #define STAGGER      256
 #define MEMORY_BYTES ((size_t)UDP_BATCH * PLACE_BYTES)
-
-static_assert(offsetof(struct udp_control, info) == CMSG_LEN(0), "as the kernel lays it");
-static_assert(sizeof(struct udp_control) == CMSG_SPACE(sizeof(struct in_pktinfo)), "as the kernel counts it");
 
 static uint8_t *place(const struct udp_in *in, size_t i)
 {
@@ -65,12 +63,14 @@ size_t udp_in_receive(struct udp_in *in, int fd)
 
 bool udp_in_local(struct in_addr *out, const struct udp_in *in, size_t i)
 {
-	const struct udp_control *c = &in->control[i];
+	const union udp_control *c = &in->control[i];
+	struct in_pktinfo        info;
 
 	if (in->msgs[i].msg_hdr.msg_controllen < sizeof(*c) || c->head.cmsg_level != IPPROTO_IP ||
 	    c->head.cmsg_type != IP_PKTINFO)
 		return false;
-	*out = c->info.ipi_spec_dst;
+	memcpy(&info, CMSG_DATA(&c->head), sizeof(info));
+	*out = info.ipi_spec_dst;
 	return true;
 }
 
@@ -94,8 +94,9 @@ void udp_out_init(struct udp_out *out)
 void udp_out_add(struct udp_out *out, struct in_addr from, struct in_addr to, uint16_t port, const void *bytes,
                  size_t len)
 {
-	size_t         i = out->count++;
-	struct msghdr *m = &out->msgs[i].msg_hdr;
+	struct in_pktinfo info = { .ipi_spec_dst = from };
+	size_t            i    = out->count++;
+	struct msghdr    *m    = &out->msgs[i].msg_hdr;
 
 	assert(i < UDP_BATCH);
 	out->to[i].sin_addr     = to;
@@ -103,9 +104,13 @@ void udp_out_add(struct udp_out *out, struct in_addr from, struct in_addr to, ui
 	out->pieces[i].iov_base = (void *)(uintptr_t)bytes;
 	out->pieces[i].iov_len  = len;
 
-	out->control[i].info.ipi_spec_dst = from;
-	m->msg_control                    = from.s_addr == htonl(INADDR_ANY) ? NULL : &out->control[i];
-	m->msg_controllen                 = m->msg_control ? sizeof(out->control[i]) : 0;
+	m->msg_control    = NULL;
+	m->msg_controllen = 0;
+	if (from.s_addr == htonl(INADDR_ANY))
+		return;
+	memcpy(CMSG_DATA(&out->control[i].head), &info, sizeof(info));
+	m->msg_control    = &out->control[i];
+	m->msg_controllen = sizeof(out->control[i]);
 }
 
 /* Of the socket, and not of the one datagram: others would fare no better. */

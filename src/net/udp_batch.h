@@ -16,9 +16,9 @@
 #define UDP_BATCH 64
 
 /* What goes with a datagram: which address of ours it came to, or is to leave from. */
-struct udp_control {
-	struct cmsghdr    head;
-	struct in_pktinfo info;
+union udp_control {
+	struct cmsghdr head;
+	uint8_t        bytes[CMSG_SPACE(sizeof(struct in_pktinfo))];
 };
 
 struct udp_in {
@@ -26,7 +26,7 @@ struct udp_in {
 	struct mmsghdr     msgs[UDP_BATCH];
 	struct iovec       pieces[UDP_BATCH];
 	struct sockaddr_in from[UDP_BATCH];
-	struct udp_control control[UDP_BATCH];
+	union udp_control  control[UDP_BATCH];
 	uint8_t           *memory; /* where the datagrams lie */
 };
 
@@ -45,7 +45,7 @@ struct udp_out {
 	struct mmsghdr     msgs[UDP_BATCH];
 	struct iovec       pieces[UDP_BATCH];
 	struct sockaddr_in to[UDP_BATCH];
-	struct udp_control control[UDP_BATCH];
+	union udp_control  control[UDP_BATCH];
 };
 
 void udp_out_init(struct udp_out *out);

@@ -362,7 +362,7 @@ static void on_sent(void *data, size_t bytes, int64_t now_ms)
 	rooms_out_sent(data, bytes);
 }
 
-/* He asks nothing more, but may wait for answers to what he has asked. */
+/* He asks nothing more, but may wait for answers to what he has asked. Of a leg that waits the end is told at once. */
 static void on_ended(void *data, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
@@ -390,13 +390,14 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 
 void rooms_peer_init(struct rooms *r)
 {
-	r->tcp_handler = (struct tcp_handler){ .part     = r,
-		                               .accepted = on_accepted,
-		                               .bytes    = on_bytes,
-		                               .fetch    = fetch,
-		                               .sent     = on_sent,
-		                               .ended    = on_ended,
-		                               .closed   = on_closed };
+	r->tcp_handler = (struct tcp_handler){ .part         = r,
+		                               .accepted     = on_accepted,
+		                               .bytes        = on_bytes,
+		                               .fetch        = fetch,
+		                               .sent         = on_sent,
+		                               .ended        = on_ended,
+		                               .ended_unread = on_ended,
+		                               .closed       = on_closed };
 	/*
 	 * SO_SNDBUF stays the system's, for the sake of streams; that a player who does not read costs no more in the kernel
 	 * is the doing of TCP_NOTSENT_LOWAT (net/accept).

@@ -11,7 +11,7 @@
 
 #define FLAGS_BYTES      4
 #define LIST_FIXED_BYTES 8  /* of a ROOM_LIST's payload, with req */
-#define LIST_ENTRY_BYTES 32 /* of an entry, without external and its length */
+#define LIST_ENTRY_BYTES 32 /* of an entry, with the length of external */
 #define JOINED_ADDR_AT   33 /* of a MEMBER_JOINED frame */
 #define MEMBER_IDS_MAX   65535
 #define TO_EVERYBODY     0

@@ -96,7 +96,7 @@ static void on_datagram(void *part, struct udp_datagram *d, int64_t now_ms)
 	f.last_bytes = d->bytes;
 	if (d->path.socket == f.sockets[1] && f.got_by_second++ == 0)
 		f.got_when_second_came = f.got;
-	if (!f.only_echoes && d->len > 0 && strchr("NB2SZ0!", d->bytes[0]))
+	if (!f.only_echoes && d->len > 0 && memchr("NB2SZ0!", d->bytes[0], 7))
 		answer_specially(d);
 	else
 		udp_send(&d->path, d->bytes, d->len);
