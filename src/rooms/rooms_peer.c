@@ -367,10 +367,7 @@ static void on_ended(void *data, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
 
-	if (p->role == ROOMS_ROLE_LEG)
-		rooms_leg_ended(p, now_ms);
-	else
-		rooms_give_up(p, ROOMS_END_PEER);
+	rooms_give_up(p, ROOMS_END_PEER);
 	rooms_settle(p->rooms, now_ms);
 }
 
@@ -381,7 +378,7 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 
 	p->tcp = NULL;
 	if (p->role == ROOMS_ROLE_LEG)
-		rooms_leg_gone(p, now_ms);
+		rooms_leg_gone(p);
 	else
 		rooms_give_up(p, why == TCP_END_STOPPED ? ROOMS_END_SERVER : ROOMS_END_PEER);
 	rooms_settle(r, now_ms);

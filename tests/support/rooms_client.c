@@ -150,7 +150,7 @@ uint32_t gamer_ask(struct gamer *c, uint8_t type, const void *body, size_t len)
 	wr_be(&w, sent + 4, 2);
 	wr_be(&w, req, 4);
 	memset(more, 0xAA, sent);
-	if (sent)
+	if (len)
 		memcpy(more, body, sent < len ? sent : len);
 	gamer_send(c, head, sizeof(head));
 	gamer_send(c, more, sent);
@@ -221,6 +221,12 @@ static bool fetch(struct gamer *c, int64_t deadline_ms)
 	return true;
 }
 
+void gamer_keep(struct gamer *c, struct gamer_message *m)
+{
+	m->next = c->kept;
+	c->kept = m;
+}
+
 static struct gamer_message *take(struct gamer *c, struct gamer_message **at)
 {
 	struct gamer_message *m = *at;
@@ -228,8 +234,7 @@ static struct gamer_message *take(struct gamer *c, struct gamer_message **at)
 	*at = m->next;
 	if (!m->next)
 		c->waiting_end = at;
-	m->next = c->kept;
-	c->kept = m;
+	gamer_keep(c, m);
 	return m;
 }
 

@@ -144,6 +144,9 @@ struct gamer_message *gamer_next_push(struct gamer *c, int patience_ms);
 /* The reply of this number; ends the test when there is none. What else came keeps waiting. */
 struct gamer_message *gamer_answer(struct gamer *c, uint32_t req);
 
+/* For what reads messages elsewhere: m is freed with him. */
+void gamer_keep(struct gamer *c, struct gamer_message *m);
+
 /* --- Expectations; they end the test --- */
 
 struct gamer_place {

@@ -298,6 +298,23 @@ void game_await_probed(struct game *g)
 	}
 }
 
+static bool has_met(struct game *g, const struct game *of)
+{
+	const struct game_peer *p = find(g, of->gamer->user_id);
+
+	return p && p->port;
+}
+
+void game_await_met(struct game *a, struct game *b)
+{
+	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
+
+	while (!has_met(a, b) || !has_met(b, a)) {
+		cr_assert_lt(real_now_ms(), deadline_ms, "%s and %s do not meet", a->gamer->name, b->gamer->name);
+		turn_all();
+	}
+}
+
 static bool is_decided(struct game *g, const struct game *of)
 {
 	const struct game_peer *p = find(g, of->gamer->user_id);

@@ -68,6 +68,8 @@ void         game_stop(struct game *g); /* frees its gamer, too; NULL is fine */
 /* All games play for so long, or until one of these. */
 void game_play(int ms);
 void game_await_probed(struct game *g);
+/* Until both know of each other, which game_join alone leaves to the next turn of who was there before. */
+void game_await_met(struct game *a, struct game *b);
 /* Until both know how they reach each other: heard, or relayed after three seconds; what is neither is never known. */
 void game_await_decision(struct game *a, struct game *b);
 

@@ -136,16 +136,24 @@ static void take(struct gamer_place at, struct gamer_leg *l, uint8_t *out, size_
 
 static struct gamer_message *take_frame(struct gamer_place at, struct gamer_leg *l)
 {
-	uint8_t head[GAMER_HEAD_BYTES];
+	static uint8_t bytes[GAMER_PAYLOAD_MAX];
+	uint8_t        head[GAMER_HEAD_BYTES];
 
 	take(at, l, head, sizeof(head));
 
-	size_t   len     = (size_t)head[1] << 8 | head[2];
+	size_t len = (size_t)head[1] << 8 | head[2];
+
+	take(at, l, bytes, len);
+
 	uint8_t *payload = malloc(len + 1);
 
 	cr_assert_not_null(payload);
-	take(at, l, payload, len);
-	return gamer_message_new(head[0], payload, len);
+	memcpy(payload, bytes, len);
+
+	struct gamer_message *m = gamer_message_new(head[0], payload, len);
+
+	gamer_keep(l->of, m);
+	return m;
 }
 
 void gamer_leg_expect_ready_at(struct gamer_place at, struct gamer_leg *l, uint32_t req)
@@ -155,7 +163,6 @@ void gamer_leg_expect_ready_at(struct gamer_place at, struct gamer_leg *l, uint3
 	cr_assert(m->type == ANSWER_STREAM_READY && m->req == req,
 	          "%s:%d: %s, req %" PRIu32 ", code %" PRIu32 " instead of STREAM_READY", at.file, at.line,
 	          gamer_type_name(m->type), m->req, m->code);
-	gamer_message_free(m);
 }
 
 void gamer_leg_expect_error_at(struct gamer_place at, struct gamer_leg *l, uint32_t req, uint32_t code)
@@ -165,7 +172,6 @@ void gamer_leg_expect_error_at(struct gamer_place at, struct gamer_leg *l, uint3
 	cr_assert(m->type == ANSWER_ERROR && m->req == req && m->code == code,
 	          "%s:%d: %s, req %" PRIu32 ", code %" PRIu32 " instead of ERROR %" PRIu32, at.file, at.line,
 	          gamer_type_name(m->type), m->req, m->code, code);
-	gamer_message_free(m);
 	gamer_leg_expect_end_at(at, l);
 }
 
