@@ -49,7 +49,7 @@ static bool is_too_often(struct p2p_session *s, int64_t now_ms)
 {
 	const struct limits *l = &s->p2p->conf->limits;
 
-	return !s->is_exempt && !p2p_rate_take(&s->asked, l->p2p_requests, SECOND_MS, l->p2p_requests_burst, now_ms);
+	return !s->is_exempt && !rate_take(&s->asked, 1, l->p2p_requests, SECOND_MS, l->p2p_requests_burst, now_ms);
 }
 
 static void handle(struct p2p_session *s, const struct p2p_request *r, int64_t now_ms)

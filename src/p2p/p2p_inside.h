@@ -15,6 +15,7 @@
 #ifndef P2P_P2P_INSIDE_H
 #define P2P_P2P_INSIDE_H
 
+#include "account/rate.h"
 #include "base/json.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -25,7 +26,8 @@
 #include "p2p/p2p_room_state.h"
 #include "p2p/p2p_serve.h"
 
-#define P2P_LOCALS_MAX 8
+#define P2P_LOCALS_MAX       8
+#define P2P_LOCALS_ASKED_MAX 32 /* in one list; those that may not be local are left out of it */
 
 struct p2p_session {
 	struct p2p        *p2p;
@@ -41,8 +43,7 @@ struct p2p_session {
 	struct p2p_latency latency;
 	uint8_t            ping[8];
 	int64_t            pinged_ms, ponged_ms;
-	bool               ping_is_out;
-	struct timer       ping_timer;
+	struct timer       timer; /* for p2p.hello; then of the next ping */
 	/* HELLO outside of a check: the address that waits for its cookie */
 	struct p2p_endpoint offered;
 	uint32_t            cookie;
@@ -58,9 +59,9 @@ struct p2p_session {
 	bool                  has_result;
 	struct p2p_nat_result result;
 	int64_t               result_s; /* Unix time */
-	/* what it sends on, per second */
-	int64_t     out_tokens, out_ms;
-	struct list in_sessions;
+	struct rate           asked;    /* requests */
+	struct rate           sent;     /* bytes that it made the server send */
+	struct list           in_sessions;
 };
 
 struct p2p {
@@ -95,6 +96,7 @@ struct p2p_request {
 };
 
 enum p2p_error {
+	P2P_ERR_NONE,
 #define P2P_ERROR(id, word, people) P2P_ERR_##id,
 #include "p2p/p2p_error.def"
 #undef P2P_ERROR
@@ -132,13 +134,18 @@ p2p_op       p2p_on_hello, p2p_on_local, p2p_on_mapped; /* p2p_serve.c, p2p_addr
 p2p_op       p2p_on_create, p2p_on_join, p2p_on_leave, p2p_on_start, p2p_on_plan, p2p_on_link,
 	p2p_on_ping_done;                                                                      /* p2p_rooms.c */
 p2p_op p2p_on_nat_check, p2p_on_nat_update, p2p_on_nat_get, p2p_on_step_done, p2p_on_ping_try; /* p2p_nat.c */
-p2p_op p2p_on_links;                                                                           /* p2p_links.c */
+void   p2p_nat_init(struct p2p_session *s);
+p2p_op p2p_on_links; /* p2p_links.c */
 void   p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now_ms);
 
 struct p2p_session *p2p_session_of(struct p2p_member *m);
 
-/* p2p_address.c: "203.0.113.14:61314" */
-void p2p_endpoint_text(char out[P2P_ADDRESS_TEXT_BYTES + 1], const struct p2p_endpoint *e);
+/* p2p_address.c: "203.0.113.14:61314", and without the port */
+enum err p2p_locals_init(struct p2p *p);
+void     p2p_endpoint_text(char out[P2P_ADDRESS_TEXT_BYTES + 1], const struct p2p_endpoint *e);
+void     p2p_ip_text(char out[ADDR_TEXT_BYTES], const struct p2p_endpoint *e);
+/* The member "local" of a request, if there is one, becomes its list. */
+enum p2p_error p2p_take_locals(struct p2p_session *s, const struct p2p_request *r);
 
 /* p2p_rooms.c: out of its room, with all that follows. */
 void p2p_session_leave(struct p2p_session *s, int64_t now_ms);
@@ -152,6 +159,7 @@ void p2p_links_look(struct p2p_session *s, int64_t now_ms);  /* it has said some
 void p2p_tell_groups(struct p2p_room *room);
 
 /* p2p_nat.c */
+void p2p_nat_init(struct p2p_session *s);
 void p2p_nat_gone(struct p2p_session *s); /* its connection ended, or a new hello came (then the request gets stale) */
 void p2p_nat_stale(struct p2p_session *s);
 void p2p_nat_on_packet(struct p2p_session *s, enum p2p_socket at, const struct p2p_packet *k,
@@ -160,8 +168,10 @@ void p2p_nat_on_packet(struct p2p_session *s, enum p2p_socket at, const struct p
 /* p2p_udp.c: a packet with its tag, from this socket. */
 void p2p_udp_send(struct p2p *p, enum p2p_socket from, const struct p2p_endpoint *to, const struct p2p_session *s,
                   const struct p2p_packet *k);
-bool p2p_was_seen(struct p2p *p, const struct p2p_endpoint *e, int64_t now_ms);
-void p2p_note_seen(struct p2p *p, const struct p2p_endpoint *e, int64_t now_ms);
+struct p2p_seen *p2p_seen_new(const struct limits *limits, uint64_t seed);
+void             p2p_seen_free(struct p2p_seen *s);
+bool             p2p_was_seen(struct p2p *p, const struct p2p_endpoint *e, int64_t now_ms);
+void             p2p_note_seen(struct p2p *p, const struct p2p_endpoint *e, int64_t now_ms);
 
 /* p2p_stun.c: one datagram that begins like STUN. */
 struct p2p_stun *p2p_stun_new(const struct conf *conf, uint64_t seed);
@@ -172,14 +182,15 @@ void             p2p_stun_on(struct p2p *p, enum p2p_socket at, struct udp_datag
 struct p2p_guard;
 struct p2p_guard *p2p_guard_new(const struct limits *limits, uint64_t seed);
 void              p2p_guard_free(struct p2p_guard *g);
-bool              p2p_guard_enter(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a session */
-void              p2p_guard_leave(struct p2p_guard *g, const struct addr *a, bool is_exempt);
-bool              p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a check, given back */
-void              p2p_guard_check_over(struct p2p_guard *g, const struct addr *a, bool is_exempt);
-bool              p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt, uint8_t maker[16]);
-void              p2p_guard_room_gone(struct p2p_guard *g, const uint8_t maker[16]);
-bool              p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt,
-                                        int64_t now_ms); /* false: too many */
-bool              p2p_guard_may_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms);
+enum p2p_guard_says { P2P_GUARD_FINE, P2P_GUARD_TOTAL, P2P_GUARD_ADDRESS };
+enum p2p_guard_says p2p_guard_enter(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a session */
+void                p2p_guard_leave(struct p2p_guard *g, const struct addr *a, bool is_exempt);
+bool p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a check, given back */
+void p2p_guard_check_over(struct p2p_guard *g, const struct addr *a, bool is_exempt);
+bool p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt, uint8_t maker[16]);
+void p2p_guard_room_gone(struct p2p_guard *g, const uint8_t maker[16]);
+bool p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt,
+                           int64_t now_ms); /* false: too many */
+bool p2p_guard_may_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms);
 
 #endif
