@@ -18,22 +18,15 @@ static const struct op {
 	bool        is_first; /* also before p2p.hello */
 	bool        in_room;  /* only for those who are in one */
 } ops[] = {
-	{ "p2p.hello", p2p_on_hello, .is_first = true },
-	{ "p2p.local", p2p_on_local },
-	{ "p2p.mapped", p2p_on_mapped },
-	{ "p2p.create", p2p_on_create },
-	{ "p2p.join", p2p_on_join },
-	{ "p2p.leave", p2p_on_leave, .in_room = true },
-	{ "p2p.start", p2p_on_start, .in_room = true },
-	{ "p2p.plan", p2p_on_plan, .in_room = true },
-	{ "p2p.link", p2p_on_link, .in_room = true },
-	{ "p2p.ping_try_done", p2p_on_ping_done, .in_room = true },
-	{ "p2p.links", p2p_on_links }, /* of a room that does not exist, it says so */
-	{ "nat.check", p2p_on_nat_check },
-	{ "nat.update", p2p_on_nat_update },
-	{ "nat.get", p2p_on_nat_get },
-	{ "nat.step_done", p2p_on_step_done },
-	{ "nat.ping_try", p2p_on_ping_try },
+	{ "p2p.hello", p2p_on_hello, true, false },        { "p2p.local", p2p_on_local, false, false },
+	{ "p2p.mapped", p2p_on_mapped, false, false },     { "p2p.create", p2p_on_create, false, false },
+	{ "p2p.join", p2p_on_join, false, false },         { "p2p.leave", p2p_on_leave, false, true },
+	{ "p2p.start", p2p_on_start, false, true },        { "p2p.plan", p2p_on_plan, false, true },
+	{ "p2p.link", p2p_on_link, false, true },          { "p2p.ping_try_done", p2p_on_ping_done, false, true },
+	{ "p2p.links", p2p_on_links, false, false }, /* of a room that does not exist, it says so */
+	{ "nat.check", p2p_on_nat_check, false, false },   { "nat.update", p2p_on_nat_update, false, false },
+	{ "nat.get", p2p_on_nat_get, false, false },       { "nat.step_done", p2p_on_step_done, false, false },
+	{ "nat.ping_try", p2p_on_ping_try, false, false },
 };
 
 static const struct op *op_of(const char *name)

@@ -81,6 +81,7 @@ struct p2p {
 	struct udp_socket   *sockets[P2P_SOCKETS]; /* NULL: not there */
 	struct p2p_endpoint  bound[P2P_SOCKETS], announced[P2P_SOCKETS];
 	bool                 has_second;
+	struct addr_nets     local_nets;
 	p2p_game_asker       ask_game;
 	void                *ask_game_arg;
 	struct p2p_link_host link_host;

@@ -137,8 +137,8 @@ static bool read_player(uint8_t digest[HASH_SHA256_BYTES], const struct p2p_requ
 	uint8_t     key[PLAYER_KEY_BYTES];
 	const char *text;
 
-	if (json_get_text(&text, r->json, "player") != ERR_OK || strlen(text) != 2 * sizeof(key) ||
-	    hex_decode(key, text, sizeof(key)) != ERR_OK)
+	if (json_get_text(&text, r->json, "player") != ERR_OK ||
+	    hex_decode(key, sizeof(key), text, strlen(text)) != ERR_OK)
 		return false;
 	hash_sha256(digest, key, sizeof(key));
 	wipe_secret(key, sizeof(key));
