@@ -51,7 +51,7 @@ static struct {
 } f;
 
 /* In place of the C library's, for net/udp alone. */
-int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+int sendmmsg(int fd, struct mmsghdr *messages, unsigned vlen, int flags)
 {
 	f.calls++;
 	if (f.fail_count > 0) {
@@ -59,7 +59,7 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 		errno = f.fails;
 		return -1;
 	}
-	return (int)syscall(SYS_sendmmsg, fd, messages, count, flags);
+	return (int)syscall(SYS_sendmmsg, fd, messages, vlen, flags);
 }
 
 static void answer_specially(struct udp_datagram *d)
@@ -275,8 +275,8 @@ Test(udp, many_come_in_order)
 	int fd = client();
 
 	pthread_t blocker = loop_thread_look_away(&f.on);
-	for (uint16_t i = 0; i < COUNT_OF(numbers); i++) {
-		numbers[i] = i;
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		numbers[i] = (uint16_t)i;
 		say(fd, &numbers[i], 2);
 	}
 	pthread_join(blocker, NULL);
