@@ -55,7 +55,8 @@ struct p2p_session {
 	uint32_t              check_id;
 	int64_t               check_req; /* id of the request that began it */
 	bool                  check_stores;
-	int64_t               checked_ms; /* when the last one began; 0: never */
+	bool                  was_checked;
+	int64_t               checked_ms; /* when the last one began */
 	struct timer          check_timer;
 	bool                  has_result;
 	struct p2p_nat_result result;
@@ -169,6 +170,7 @@ void p2p_tell_groups(struct p2p_room *room);
 
 /* p2p_nat.c */
 void p2p_nat_init(struct p2p_session *s);
+void p2p_nat_keep(struct p2p *p, const struct p2p_nat_result *r); /* for statistics, if they are wanted */
 void p2p_nat_gone(struct p2p_session *s); /* its connection ended, or a new hello came (then the request gets stale) */
 void p2p_nat_stale(struct p2p_session *s);
 void p2p_nat_on_hello(struct p2p_session *s, enum p2p_socket at, const struct udp_datagram *d,
