@@ -311,7 +311,7 @@ static enum p2p_error read_start(struct start *out, const struct p2p_session *s,
                                  int64_t now_ms)
 {
 	const struct p2p_room *room = s->member.room;
-	uint8_t                bytes[START_BYTES_MAX];
+	uint8_t                bytes[START_BYTES_MAX + 2];
 	size_t                 len;
 	bool                   has_address = false;
 
@@ -324,7 +324,7 @@ static enum p2p_error read_start(struct start *out, const struct p2p_session *s,
 		return P2P_ERR_BAD_REQUEST;
 	if (strlen(out->payload) > BASE64_BYTES(START_BYTES_MAX) - 1)
 		return P2P_ERR_TOO_LARGE;
-	if (base64_decode(bytes, sizeof(bytes), &len, out->payload, strlen(out->payload)) != ERR_OK)
+	if (base64_decode(bytes, &len, out->payload, strlen(out->payload)) != ERR_OK)
 		return P2P_ERR_BAD_REQUEST;
 	if (room->epoch > 0 && now_ms - room->started_ms < s->p2p->conf->limits.p2p_start_gap_ms)
 		return P2P_ERR_BUSY;
