@@ -326,6 +326,8 @@ static enum p2p_error read_start(struct start *out, const struct p2p_session *s,
 		return P2P_ERR_TOO_LARGE;
 	if (base64_decode(bytes, &len, out->payload, strlen(out->payload)) != ERR_OK)
 		return P2P_ERR_BAD_REQUEST;
+	if (len > START_BYTES_MAX)
+		return P2P_ERR_TOO_LARGE;
 	if (room->epoch > 0 && now_ms - room->started_ms < s->p2p->conf->limits.p2p_start_gap_ms)
 		return P2P_ERR_BUSY;
 	for (size_t i = 0; i < room->count; i++)
