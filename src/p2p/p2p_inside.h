@@ -159,8 +159,11 @@ void     p2p_ip_text(char out[ADDR_TEXT_BYTES], const struct p2p_endpoint *e);
 enum p2p_error p2p_take_locals(struct p2p_session *s, const struct p2p_request *r);
 
 /* p2p_rooms.c: out of its room, with all that follows. */
-void p2p_session_leave(struct p2p_session *s, int64_t now_ms);
-void p2p_mapped_changed(struct p2p_session *s, int64_t now_ms); /* the others of its room are told */
+void           p2p_session_leave(struct p2p_session *s, int64_t now_ms);
+void           p2p_tell_if_settled(struct p2p_room *room); /* everybody has said p2p.ping_try_done */
+enum p2p_error p2p_own_room(const struct p2p_session *s,
+                            const struct p2p_request *r);                 /* the one that it names, or none */
+void           p2p_mapped_changed(struct p2p_session *s, int64_t now_ms); /* the others of its room are told */
 
 /* p2p_links.c */
 void p2p_links_init(struct p2p *p);
@@ -206,10 +209,9 @@ enum p2p_guard_says p2p_guard_enter(struct p2p_guard *g, const struct addr *a, b
 void                p2p_guard_leave(struct p2p_guard *g, const struct addr *a, bool is_exempt);
 bool p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a check, given back */
 void p2p_guard_check_over(struct p2p_guard *g, const struct addr *a, bool is_exempt);
-bool p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt, uint8_t maker[16]);
-void p2p_guard_room_gone(struct p2p_guard *g, const uint8_t maker[16]);
-bool p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt,
-                           int64_t now_ms); /* false: too many */
+bool p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt);
+void p2p_guard_room_gone(struct p2p_guard *g, const struct addr *a, bool is_exempt);
+void p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms);
 bool p2p_guard_may_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms);
 
 #endif

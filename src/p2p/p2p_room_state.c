@@ -83,9 +83,14 @@ struct p2p_room *p2p_room_find(const struct p2p_rooms *r, const char *name)
 
 /* Members */
 
+bool p2p_room_is_full(const struct p2p_room *room)
+{
+	return room->count >= room->max || room->count >= P2P_MEMBERS_MAX || room->next_seat > P2P_SEAT_MAX;
+}
+
 enum p2p_room_says p2p_room_join(struct p2p_room *room, struct p2p_member *m)
 {
-	if (room->count >= room->max || room->count >= P2P_MEMBERS_MAX || room->next_seat > P2P_SEAT_MAX)
+	if (p2p_room_is_full(room))
 		return P2P_ROOM_FULL;
 	m->room           = room;
 	m->seat           = (uint16_t)room->next_seat++;
@@ -215,7 +220,8 @@ bool p2p_pair_say(struct p2p_member *a, const struct p2p_member *b, enum p2p_pai
 void p2p_room_start(struct p2p_room *room, const uint8_t keys[P2P_SYNC_KEYS_BYTES], int64_t now_ms)
 {
 	room->epoch++;
-	room->started_ms = now_ms;
+	room->started_ms  = now_ms;
+	room->was_settled = false;
 	memcpy(room->keys, keys, sizeof(room->keys));
 	for (size_t i = 0; i < room->count; i++) {
 		room->members[i]->is_settled = false;

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/pool.h"
 #include "conf/limits.h"
+#include "net/addr.h"
 #include "p2p/p2p_sync_wire.h"
 #include "p2p/p2p_wire.h"
 
@@ -62,7 +63,9 @@ struct p2p_room {
 	struct list        groups;
 	struct p2p_links  *links; /* of p2p_link_state; NULL until the first message */
 	struct list        in_rooms;
-	uint8_t            maker[16]; /* whose address it counts for */
+	bool               was_settled; /* everybody has been told so, since the last start */
+	bool               is_counted;  /* for the address of its maker */
+	struct addr        maker;
 };
 
 struct p2p_rooms {
@@ -86,6 +89,7 @@ struct p2p_room   *p2p_room_find(const struct p2p_rooms *r, const char *name);
 enum p2p_room_says p2p_room_join(struct p2p_room *room, struct p2p_member *m);
 /* The others close up: index changes, seats stay. What pairs have said of each other moves along. */
 void               p2p_room_leave(struct p2p_member *m);
+bool               p2p_room_is_full(const struct p2p_room *room);
 struct p2p_member *p2p_room_by_seat(const struct p2p_room *room, uint16_t seat);
 struct p2p_member *p2p_room_by_uid(const struct p2p_room *room, const char *uid);
 

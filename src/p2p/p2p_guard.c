@@ -1,0 +1,126 @@
+/*
+ * What an address may have of sessions, checks and rooms at a time, and how often it may ask for rooms that are not there.
+ */
+#include "p2p/p2p_inside.h"
+
+#include "account/both.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS_MAX  65536
+#define MINUTE_MS 60000
+
+static_assert(ADDR_KEY_BYTES == KEYED_KEY_BYTES, "addresses are keys");
+
+struct p2p_guard {
+	size_t             total, total_max; /* sessions */
+	struct both_count  sessions, checks, rooms;
+	struct both_window failed;
+};
+
+static struct both_keys keys_of(const struct addr *a)
+{
+	struct both_keys k;
+	uint8_t          address[ADDR_KEY_BYTES], wide[ADDR_KEY_BYTES];
+	bool             has_wide = addr_key_wide(wide, a);
+
+	addr_key(address, a);
+	both_keys_of(&k, address, has_wide ? wide : NULL);
+	return k;
+}
+
+struct p2p_guard *p2p_guard_new(const struct limits *l, uint64_t seed)
+{
+	struct p2p_guard *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->total_max = (size_t)l->p2p_sessions;
+	/* With as many keys as can be held in all, no key is ever without room. */
+	if (both_count_init(&g->sessions, l->p2p_sessions_per_address, (size_t)l->p2p_sessions, seed) &&
+	    both_count_init(&g->checks, l->p2p_checks_per_address, (size_t)l->p2p_checks, seed + 2) &&
+	    both_count_init(&g->rooms, l->p2p_rooms_per_address, (size_t)l->p2p_rooms, seed + 4) &&
+	    both_window_init(&g->failed, l->p2p_failed_joins, MINUTE_MS, KEYS_MAX, seed + 6))
+		return g;
+	p2p_guard_free(g);
+	return NULL;
+}
+
+void p2p_guard_free(struct p2p_guard *g)
+{
+	if (!g)
+		return;
+	both_count_fini(&g->sessions);
+	both_count_fini(&g->checks);
+	both_count_fini(&g->rooms);
+	both_window_fini(&g->failed);
+	free(g);
+}
+
+static bool take(struct both_count *c, const struct addr *a, bool is_exempt)
+{
+	struct both_keys k = keys_of(a);
+
+	return is_exempt || both_count_take(c, &k);
+}
+
+static void give(struct both_count *c, const struct addr *a, bool is_exempt)
+{
+	struct both_keys k = keys_of(a);
+
+	if (!is_exempt)
+		both_count_give(c, &k);
+}
+
+enum p2p_guard_says p2p_guard_enter(struct p2p_guard *g, const struct addr *a, bool is_exempt)
+{
+	if (g->total >= g->total_max)
+		return P2P_GUARD_TOTAL;
+	if (!take(&g->sessions, a, is_exempt))
+		return P2P_GUARD_ADDRESS;
+	g->total++;
+	return P2P_GUARD_FINE;
+}
+
+void p2p_guard_leave(struct p2p_guard *g, const struct addr *a, bool is_exempt)
+{
+	g->total--;
+	give(&g->sessions, a, is_exempt);
+}
+
+bool p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt)
+{
+	return take(&g->checks, a, is_exempt);
+}
+
+void p2p_guard_check_over(struct p2p_guard *g, const struct addr *a, bool is_exempt)
+{
+	give(&g->checks, a, is_exempt);
+}
+
+bool p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt)
+{
+	return take(&g->rooms, a, is_exempt);
+}
+
+void p2p_guard_room_gone(struct p2p_guard *g, const struct addr *a, bool is_exempt)
+{
+	give(&g->rooms, a, is_exempt);
+}
+
+bool p2p_guard_may_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms)
+{
+	struct both_keys k = keys_of(a);
+
+	return is_exempt || !both_window_is_full(&g->failed, &k, now_ms);
+}
+
+void p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms)
+{
+	struct both_keys k = keys_of(a);
+
+	if (!is_exempt)
+		both_window_take(&g->failed, &k, now_ms);
+}
