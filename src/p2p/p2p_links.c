@@ -333,26 +333,6 @@ static void refuse_links(struct p2p_session *s, const struct p2p_request *r, enu
 	p2p_tell(s, j);
 }
 
-/* The room may be left out when one is in it. */
-static enum p2p_error check_room(const struct p2p_session *s, const struct p2p_request *r)
-{
-	const char            *name;
-	const struct p2p_room *room = s->member.room;
-
-	switch (json_get_text(&name, r->json, "room")) {
-	case ERR_NOT_FOUND:
-		break;
-	case ERR_OK:
-		room = p2p_room_find(&s->p2p->rooms, name);
-		if (!room)
-			return P2P_ERR_NO_ROOM;
-		break;
-	default:
-		return P2P_ERR_BAD_REQUEST;
-	}
-	return room && room == s->member.room ? P2P_ERR_NONE : P2P_ERR_NOT_IN_ROOM;
-}
-
 static enum p2p_error read_max(size_t *out, const struct p2p_session *s, const struct p2p_request *r)
 {
 	int64_t max = s->p2p->conf->limits.p2p_link_max;
@@ -369,7 +349,7 @@ static enum p2p_error make_groups(struct p2p_session *s, const struct p2p_reques
 {
 	struct p2p_room *room = s->member.room;
 	size_t           max;
-	enum p2p_error   e = check_room(s, r);
+	enum p2p_error   e = p2p_own_room(s, r);
 
 	if (e == P2P_ERR_NONE)
 		e = read_max(&max, s, r);
