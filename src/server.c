@@ -1,8 +1,8 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, update files, WebSocket and TCP listeners, HTTP
- *	front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, lobbies, update files, WebSocket, TCP and UDP
+ *	listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -27,7 +27,9 @@
 #include "os/log.h"
 #include "server_cloud.h"
 #include "server_files.h"
+#include "server_listen.h"
 #include "server_reload.h"
+#include "server_rooms.h"
 #include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
@@ -39,17 +41,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX   16
 #define FRONT_PARTS_MAX 4
 #define SIGNAL_PORT \
 	10000 /* where players look for signaling when there is none here, unless signal.url says otherwise */
-
-/* Bound sockets that nobody owns yet. */
-struct listeners {
-	int         fds[LISTENERS_MAX];
-	struct addr bound[LISTENERS_MAX];
-	size_t      count;
-};
 
 struct server {
 	struct conf         *conf;
@@ -60,8 +54,9 @@ struct server {
 	struct cloud        *cloud;  /* NULL: not wanted */
 	struct lobby_master *lobby;  /* the same */
 	struct update       *update; /* the same */
-	struct tcp          *tcp;    /* NULL: no signaling */
-	struct signal_relay *signal;
+	struct tcp          *tcp;    /* NULL: neither signaling nor rooms */
+	struct signal_relay *signal; /* NULL: not wanted */
+	struct server_rooms  rooms;
 	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
 	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
 	struct health     health;
@@ -80,51 +75,16 @@ struct server {
 	bool                stopping;
 };
 
-static bool bind_all(struct listeners *out, const char *setting, const struct conf_list *words)
-{
-	for (size_t i = 0; i < words->count; i++) {
-		if (out->count == LISTENERS_MAX) {
-			fprintf(stderr, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
-			return false;
-		}
-		enum err bound = listen_tcp(&out->fds[out->count], &out->bound[out->count], words->words[i], stderr);
-
-		if (bound != ERR_OK) {
-			fprintf(stderr, "coopd: that was %s; coopd does not start without it.\n", setting);
-			return false;
-		}
-		out->count++;
-	}
-	return true;
-}
-
-static void close_all(struct listeners *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		close(l->fds[i]);
-	l->count = 0;
-}
-
-static void announce(const char *part, const struct listeners *l)
-{
-	char text[ADDR_TEXT_BYTES];
-
-	for (size_t i = 0; i < l->count; i++) {
-		addr_text_port(text, &l->bound[i]);
-		log_info("server", 0, "listens", "part=%s address=%s", part, text);
-	}
-}
-
 static bool bind_listeners(struct server *s)
 {
 	const struct conf *c = s->conf;
 
 	s->admin_fd = -1;
-	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
-	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
+	if (c->tunnel_enable && (!listeners_bind(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
+	                         !listeners_bind(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && (!bind_all(&s->http_plain, "http.listen", &c->http_listen) ||
-	                       (s->http_cert && !bind_all(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
+	if (c->http_enable && (!listeners_bind(&s->http_plain, "http.listen", &c->http_listen) ||
+	                       (s->http_cert && !listeners_bind(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
@@ -149,6 +109,18 @@ static bool build_cloud(struct server *s)
 	return true;
 }
 
+/* Signaling and rooms share it. */
+static bool build_tcp(struct server *s)
+{
+	if (!s->conf->signal_enable && !s->conf->rooms_enable)
+		return true;
+	if (tcp_new(&s->tcp, s->loop, s->conf) != ERR_OK) {
+		fputs("coopd: there is no memory for TCP connections.\n", stderr);
+		return false;
+	}
+	return true;
+}
+
 /* Its ports are bound here, since the lobbies tell players of them. */
 static bool build_signal(struct server *s)
 {
@@ -160,14 +132,14 @@ static bool build_signal(struct server *s)
 		return false;
 	if (tls_cert_load(&s->tls_cert, c, stderr) != ERR_OK)
 		return false;
-	if (tcp_new(&s->tcp, s->loop, c) != ERR_OK || signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
+	if (signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
 		fputs("coopd: there is no memory for the signaling relay.\n", stderr);
 		return false;
 	}
 	tcp_cert_use(s->tcp, s->tls_cert);
 	ws_route(s->ws, "/signal", signal_handler(s->signal));
-	return bind_all(&s->signal_plain, "signal.listen", &c->signal_listen) &&
-	       (!s->tls_cert || bind_all(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
+	return listeners_bind(&s->signal_plain, "signal.listen", &c->signal_listen) &&
+	       (!s->tls_cert || listeners_bind(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
 }
 
 static bool build_lobby(struct server *s)
@@ -213,7 +185,8 @@ static bool build(struct server *s)
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
 	health_init(&s->health, s->store);
-	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s) || !build_update(s))
+	if (!build_cloud(s) || !build_tcp(s) || !build_signal(s) ||
+	    !server_rooms_build(&s->rooms, s->loop, s->store, s->conf) || !build_lobby(s) || !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
@@ -221,35 +194,35 @@ static bool build(struct server *s)
 
 static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		int fd = l->fds[i];
+	struct addr bound;
+	int         fd;
 
-		l->fds[i] = -1; /* ws owns it now */
+	while (listeners_take(l, &fd, &bound)) {
 		if (ws_listen(s->ws, fd, tls) != ERR_OK)
 			return false;
 	}
-	l->count = 0;
 	return true;
 }
 
 static bool listen_signal(struct server *s, struct listeners *l, bool is_tls)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		int fd = l->fds[i];
+	struct addr bound;
+	int         fd;
 
-		l->fds[i] = -1; /* tcp owns it now */
+	while (listeners_take(l, &fd, &bound)) {
 		if (tcp_listen(s->tcp, fd, signal_listen(s->signal, is_tls)) != ERR_OK)
 			return false;
 	}
-	l->count = 0;
 	return true;
 }
 
 static void hand_over(struct http_listen *on, size_t *count, struct listeners *l, bool is_tls)
 {
-	for (size_t i = 0; i < l->count; i++)
-		on[(*count)++] = (struct http_listen){ .fd = l->fds[i], .is_tls = is_tls };
-	l->count = 0;
+	struct addr bound;
+	int         fd;
+
+	while (listeners_take(l, &fd, &bound))
+		on[(*count)++] = (struct http_listen){ .fd = fd, .is_tls = is_tls };
 }
 
 static bool start_http(struct server *s)
@@ -296,17 +269,17 @@ static bool start(struct server *s)
 		lobby_master_start(s->lobby);
 	if (s->update)
 		update_start(s->update);
-	announce("tunnel", &s->tunnel_plain);
-	announce("tunnel-tls", &s->tunnel_tls);
-	announce("http", &s->http_plain);
-	announce("http-tls", &s->http_tls);
-	announce("signal", &s->signal_plain);
-	announce("signal-tls", &s->signal_tls);
+	listeners_announce(&s->tunnel_plain, "tunnel");
+	listeners_announce(&s->tunnel_tls, "tunnel-tls");
+	listeners_announce(&s->http_plain, "http");
+	listeners_announce(&s->http_tls, "http-tls");
+	listeners_announce(&s->signal_plain, "signal");
+	listeners_announce(&s->signal_tls, "signal-tls");
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
-	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) && start_http(s) &&
-	       start_admin(s);
+	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) &&
+	       server_rooms_start(&s->rooms, s->tcp, s->conf) && start_http(s) && start_admin(s);
 }
 
 /* Signals */
@@ -339,6 +312,7 @@ static void on_stop(void *arg)
 	ws_stop(s->ws, on_all_closed, s);
 	if (s->signal)
 		signal_stop(s->signal);
+	server_rooms_stop(&s->rooms);
 	if (s->tcp)
 		tcp_stop(s->tcp, on_all_closed, s);
 }
@@ -361,6 +335,8 @@ static void on_poke(void *arg)
 		http_poke(s->http);
 	if (s->admin)
 		admin_poke(s->admin);
+	if (s->rooms.status)
+		http_poke(s->rooms.status);
 }
 #endif
 
@@ -416,6 +392,21 @@ static void greet(const struct server *s)
 	fflush(stdout);
 }
 
+static void warn_few_files(const struct server_files *share, const struct limits *asked, long files)
+{
+	log_warn("server", 0, "few-files",
+	         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld, signal_peers=%lld "
+	         "instead "
+	         "of %lld, rooms_connections=%lld instead of %lld, rooms_streams=%lld instead of %lld: with "
+	         "LimitNOFILE= "
+	         "(systemd) or ulimit -n at %lld there is room for all",
+	         files, (long long)share->ws_connections, (long long)asked->ws_connections,
+	         (long long)share->cloud_vaults, (long long)asked->cloud_vaults, (long long)share->signal_peers,
+	         (long long)asked->signal_peers, (long long)share->rooms_connections,
+	         (long long)asked->rooms_connections, (long long)share->rooms_streams, (long long)asked->rooms_streams,
+	         (long long)share->wanted);
+}
+
 /* All that strangers can make grow has to fit into what the process may have open. */
 static bool share_files(struct server *s)
 {
@@ -426,22 +417,20 @@ static bool share_files(struct server *s)
 	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
 		return false;
 	if (share.ws_connections < l->ws_connections || share.cloud_vaults < l->cloud_vaults ||
-	    share.signal_peers < l->signal_peers)
-		log_warn("server", 0, "few-files",
-		         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld, "
-		         "signal_peers=%lld instead of %lld: with LimitNOFILE= (systemd) or ulimit -n at %lld there is "
-		         "room "
-		         "for all",
-		         files, (long long)share.ws_connections, (long long)l->ws_connections,
-		         (long long)share.cloud_vaults, (long long)l->cloud_vaults, (long long)share.signal_peers,
-		         (long long)l->signal_peers, (long long)share.wanted);
-	s->asked          = (struct server_files){ .ws_connections = l->ws_connections,
-		                                   .cloud_vaults   = l->cloud_vaults,
-		                                   .signal_peers   = l->signal_peers };
-	s->http_leaving   = share.http_leaving;
-	l->ws_connections = share.ws_connections;
-	l->cloud_vaults   = share.cloud_vaults;
-	l->signal_peers   = share.signal_peers;
+	    share.signal_peers < l->signal_peers || share.rooms_connections < l->rooms_connections ||
+	    share.rooms_streams < l->rooms_streams)
+		warn_few_files(&share, l, files);
+	s->asked             = (struct server_files){ .ws_connections    = l->ws_connections,
+		                                      .cloud_vaults      = l->cloud_vaults,
+		                                      .signal_peers      = l->signal_peers,
+		                                      .rooms_connections = l->rooms_connections,
+		                                      .rooms_streams     = l->rooms_streams };
+	s->http_leaving      = share.http_leaving;
+	l->ws_connections    = share.ws_connections;
+	l->cloud_vaults      = share.cloud_vaults;
+	l->signal_peers      = share.signal_peers;
+	l->rooms_connections = share.rooms_connections;
+	l->rooms_streams     = share.rooms_streams;
 	return true;
 }
 
@@ -462,6 +451,7 @@ static void take_down(struct server *s)
 		cloud_finish(s->cloud);
 	if (s->lobby)
 		lobby_master_finish(s->lobby);
+	server_rooms_finish(&s->rooms);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
@@ -477,16 +467,17 @@ static void take_down(struct server *s)
 	if (s->update)
 		update_free(s->update);
 	signal_free(s->signal);
+	server_rooms_free(&s->rooms);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)
 		loop_free(s->loop);
-	close_all(&s->tunnel_plain);
-	close_all(&s->tunnel_tls);
-	close_all(&s->http_plain);
-	close_all(&s->http_tls);
-	close_all(&s->signal_plain);
-	close_all(&s->signal_tls);
+	listeners_close(&s->tunnel_plain);
+	listeners_close(&s->tunnel_tls);
+	listeners_close(&s->http_plain);
+	listeners_close(&s->http_tls);
+	listeners_close(&s->signal_plain);
+	listeners_close(&s->signal_tls);
 	http_cert_free(s->http_cert);
 	tls_cert_free(s->tls_cert);
 	wipe_secret(s->signal_token, sizeof(s->signal_token));

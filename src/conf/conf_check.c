@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#define TITLE_BYTES         12 /* of a game of the rooms */
 #define UNIX_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
 struct check {
@@ -165,6 +166,21 @@ static void check_header(struct check *k)
 	}
 }
 
+/* A longer title is none that a game could say. */
+static void check_titles(struct check *k)
+{
+	const struct conf_list *titles = &k->conf->rooms_titles;
+	char                    shown[100];
+
+	for (size_t i = 0; i < titles->count && !k->bad[CONF_ROW_rooms_titles]; i++) {
+		if (strlen(titles->words[i]) <= TITLE_BYTES)
+			continue;
+		text_escape(shown, sizeof(shown), titles->words[i], strlen(titles->words[i]));
+		problem(k, CONF_ROW_rooms_titles,
+		        "rooms.titles: \"%s\" is too long for a title, which has at most %d bytes", shown, TITLE_BYTES);
+	}
+}
+
 /* Where the server listens. */
 struct place {
 	enum conf_row_id id;
@@ -195,7 +211,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	return a->is_ipv6 == b->is_ipv6 && a->port == b->port && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-#define LISTENERS 6
+#define LISTENERS 8
 
 /* The words of what is listened on with these settings. */
 static size_t list_listeners(const struct check *k, enum conf_row_id ids[LISTENERS])
@@ -209,7 +225,9 @@ static size_t list_listeners(const struct check *k, enum conf_row_id ids[LISTENE
 		         { CONF_ROW_tunnel_listen, c->tunnel_enable },
 		         { CONF_ROW_tunnel_tls_listen, c->tunnel_enable },
 		         { CONF_ROW_signal_listen, c->signal_enable },
-		         { CONF_ROW_signal_tls_listen, c->signal_enable && *c->tls_cert } };
+		         { CONF_ROW_signal_tls_listen, c->signal_enable && *c->tls_cert },
+		         { CONF_ROW_rooms_listen, c->rooms_enable },
+		         { CONF_ROW_rooms_status_listen, c->rooms_enable } };
 	size_t count = 0;
 
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -273,6 +291,8 @@ static const struct order {
 	  "one slow connection would use up what all share" },
 	{ CONF_ROW_limits_lobby_evict_ms, CONF_ROW_limits_lobby_ttl_ms,
 	  "a lobby would be gone before it could make room" },
+	{ CONF_ROW_limits_rooms_output, CONF_ROW_limits_rooms_output_total,
+	  "one slow player would use up what all share" },
 };
 
 static void check_order(struct check *k, const struct order *o)
@@ -295,6 +315,7 @@ size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
 	check_secrets(&k);
 	check_paths(&k);
 	check_header(&k);
+	check_titles(&k);
 	check_places(&k);
 	for (size_t i = 0; i < COUNT_OF(forms); i++)
 		check_form(&k, &forms[i]);

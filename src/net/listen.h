@@ -18,8 +18,9 @@
 enum err listen_tcp(int *fd, struct addr *bound, const char *text, FILE *report);
 
 /*
- * A bound, non-blocking, close-on-exec UDP socket for "1.2.3.4:80", with receive and send buffers of some MiB as far as the
- * system lets it; like listen_tcp otherwise. port: what is used instead when the text says 0, to have TCP and UDP on one; 0: none.
+ * A bound, non-blocking, close-on-exec UDP socket for "1.2.3.4:80" (IPv4 only), with receive and send buffers of some MiB as far
+ * as the system lets it; like listen_tcp otherwise. port: what is used instead when the text says 0, to have TCP and UDP on one
+ * (ERR_HELD: try with another one); 0: none.
  */
 enum err listen_udp(int *fd, struct addr *bound, const char *text, uint16_t port, FILE *report);
 

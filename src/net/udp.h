@@ -4,9 +4,10 @@
  *	socket readable --> got(datagram), got(datagram), ... --> what was answered leaves together
  *
  * A datagram is received into memory of the module and may be changed there: an answer is usually written over the
- * question. What is sent from inside got leaves at the end of the helping (at most 512 datagrams of a socket in one turn of
- * the loop) and must stay valid until then, as the datagram's own memory does; what is sent from anywhere else leaves at
- * once. There is no queue: what the system does not take is dropped and counted.
+ * question. A helping is at most 64 datagrams, and a socket has at most 512 datagrams or about 1 MiB in one turn of the loop.
+ * What is sent from inside got leaves at the end of the helping or before, and must stay as it is until then, as the datagram's
+ * own memory does; what is sent from anywhere else leaves at once. There is no queue: what the system does not take is dropped
+ * and counted.
  *
  * A socket that is bound to the wildcard answers from the address that was asked: the way of a datagram (udp_path) knows it.
  *
@@ -46,6 +47,7 @@ struct udp_handler {
 	void (*got)(void *part, struct udp_datagram *d, int64_t now_ms);
 };
 
+/* ERR_NOMEM. */
 enum err udp_new(struct udp **out, struct loop *l);
 void     udp_free(struct udp *u); /* after loop_run returned; closes its sockets */
 
@@ -56,7 +58,7 @@ void     udp_free(struct udp *u); /* after loop_run returned; closes its sockets
 enum err udp_listen(struct udp_socket **out, struct udp *u, int fd, const struct addr *bound,
                     const struct udp_handler *handler);
 
-/* Nothing is received any more; sending goes on until udp_free. */
+/* Nothing is received any more, got is not called again; sending goes on until udp_free. */
 void udp_stop(struct udp *u);
 
 /* What the socket is bound to. */

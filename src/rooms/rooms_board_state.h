@@ -29,7 +29,7 @@ struct rooms_row {
 };
 
 /* limits: rooms_boards, rooms_boards_per_title, rooms_rows, rooms_rows_per_board. NULL when out of memory. */
-struct rooms_boards *rooms_boards_new(const struct limits *limits, uint64_t seed);
+struct rooms_boards *rooms_boards_new(const struct limits *limits);
 void                 rooms_boards_free(struct rooms_boards *b);
 
 /* NULL: there is none. */
@@ -39,14 +39,18 @@ struct rooms_board *rooms_board_find(struct rooms_boards *b, const uint8_t title
 enum rooms_code rooms_board_make(struct rooms_board **out, struct rooms_boards *b,
                                  const uint8_t title[ROOMS_TITLE_BYTES], uint32_t number, uint8_t order);
 
+/* The same of one that was kept, whatever the limits. BAD: it is there already; LIMIT: out of memory. */
+enum rooms_code rooms_board_load(struct rooms_board **out, struct rooms_boards *b,
+                                 const uint8_t title[ROOMS_TITLE_BYTES], uint32_t number, uint8_t order);
+
 const uint8_t *rooms_board_title(const struct rooms_board *board);
 uint32_t       rooms_board_number(const struct rooms_board *board);
-uint8_t        rooms_board_order(const struct rooms_board *board);
+uint8_t        rooms_board_order(const struct rooms_board *board); /* 1: lower is better; else 0 */
 uint32_t       rooms_board_rows(const struct rooms_board *board);
 
 /* What a recorded score did. */
 struct rooms_recorded {
-	uint32_t rank;       /* of the player's row after it */
+	uint32_t rank;       /* from 1, of the player's row after it */
 	bool     is_changed; /* the row is another one than before, or new */
 	bool     is_new;     /* the player had none */
 	bool     has_dropped;
@@ -61,10 +65,11 @@ enum rooms_code rooms_board_record(struct rooms_recorded *out, struct rooms_boar
                                    const uint8_t name[ROOMS_NAME_BYTES], int64_t score, const uint8_t *comment,
                                    size_t comment_len, uint64_t recorded_s);
 
-/* A row as it was kept, at the start. ERR codes as above; seq goes on behind the largest. */
-enum rooms_code rooms_board_load(struct rooms_boards *b, struct rooms_board *board,
-                                 const uint8_t name[ROOMS_NAME_BYTES], int64_t score, const uint8_t *comment,
-                                 size_t comment_len, uint64_t recorded_s, uint64_t seq);
+/*
+ * A row as it was kept, whatever the limits; seq goes on behind the largest. BAD: the player has one already, or a length that
+ * cannot be; LIMIT: out of memory. Nothing is changed then.
+ */
+enum rooms_code rooms_board_load_row(struct rooms_boards *b, struct rooms_board *board, const struct rooms_row *row);
 
 /* The player's row and rank; 0: he has none. The name in any case. */
 uint32_t rooms_board_rank_of(struct rooms_row *out, const struct rooms_board *board,

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct rooms_reader {        /* all zeros at first */
-	uint8_t *held;       /* an unfinished frame; NULL: there is none */
+	uint8_t *held;       /* an unfinished frame, its head included; NULL: there is none */
 	size_t   len, cap;   /* cap is what it takes of the memory */
 	bool     handed_out; /* held was given to the caller, and goes at the next call */
 };

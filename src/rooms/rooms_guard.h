@@ -15,14 +15,20 @@
 struct rooms_guard;
 
 struct rooms_guard *rooms_guard_new(const struct limits *limits, uint64_t seed); /* NULL when out of memory */
-void                rooms_guard_free(struct rooms_guard *g);
+void                rooms_guard_free(struct rooms_guard *g);                     /* NULL is fine */
 
-/* A connection at accept: in all and per address; and how often. Each true one is given back. */
+/* Where a connection comes from, as the state and the functions below see it: the whole address; IPv4 as ::ffff:1.2.3.4. */
+void rooms_origin_of(struct rooms_origin *out, const struct addr *from, bool is_exempt);
+
+/* A connection at accept: in all and per address; and how often. Each FINE is given back. */
 enum rooms_guard_says { ROOMS_GUARD_FINE, ROOMS_GUARD_TOTAL, ROOMS_GUARD_ADDRESS, ROOMS_GUARD_RATE };
 enum rooms_guard_says rooms_guard_enter(struct rooms_guard *g, const struct addr *from, bool is_exempt, int64_t now_ms);
 void                  rooms_guard_leave(struct rooms_guard *g, const struct addr *from, bool is_exempt);
 
-/* For rooms_host.may and room_gone. */
+/*
+ * For rooms_host.may and room_gone. name: only of NAME, in any case. An address that is exempt is one for good: its rooms are not
+ * counted, neither when they are made nor when they go.
+ */
 bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enum rooms_ask what, const uint8_t *name,
                      int64_t now_ms);
 void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR_BYTES]);

@@ -2,7 +2,8 @@
  * What the files of the live rooms share, for them alone: one connection, which is a player's until its first frame says
  * that it is a leg of a stream.
  *
- *	rooms_serve.c	the whole of it; connections, HELLO and silence, rates
+ *	rooms_serve.c	the whole of it: made, stopped, freed; what the state asks of its host
+ *	rooms_peer.c	connections: accepted, frames in, silence, rates, ends
  *	rooms_out.c	what waits for one connection, and the budget of all
  *	rooms_udp.c	probes and relayed datagrams
  *	rooms_leg.c	legs of streams
@@ -12,48 +13,57 @@
 #ifndef ROOMS_ROOMS_INSIDE_H
 #define ROOMS_ROOMS_INSIDE_H
 
+#include "base/chain.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "net/splice.h"
 #include "rooms/rooms_frame.h"
 #include "rooms/rooms_guard.h"
 #include "rooms/rooms_keep.h"
+#include "rooms/rooms_log.h"
 #include "rooms/rooms_serve.h"
 #include "rooms/rooms_state.h"
 #include "rooms/rooms_stream_state.h"
 
-/* Bytes that wait for one connection, in blocks of the pool in struct rooms. */
-struct rooms_block;
-struct rooms_out {
-	struct rooms_block *head, *tail;
-	size_t              begin, end; /* in head; in tail */
-	size_t              bytes;
-	struct list         in_waiting; /* of rooms.waiting: those that have bytes */
-};
-
 enum rooms_role { ROOMS_ROLE_PLAYER, ROOMS_ROLE_LEG };
+
+/* So many at once, then so many on average; all zeros: none was used. */
+struct rooms_rate {
+	int64_t missing; /* at at_ms: what was used and has not come again */
+	int64_t at_ms;
+};
 
 struct rooms_peer {
 	struct rooms       *rooms;
 	struct tcp_conn    *tcp; /* NULL once it is spliced */
-	uint64_t            id;
+	uint64_t            id;  /* for the log */
 	struct addr         addr;
-	bool                is_exempt, is_first_frame, is_leaving;
+	bool                is_exempt;
+	bool                is_first_frame; /* none has come yet */
+	bool                is_leaving;     /* given up: nothing is sent to it nor taken from it */
+	bool                is_out;         /* a player who has left the state */
 	enum rooms_role     role;
+	enum rooms_end      end; /* of one that is leaving */
 	struct rooms_reader reader;
-	struct rooms_out    out;
+	size_t              partial; /* its memory, as rooms.partial_bytes has counted it */
+	struct chain        out;
+	struct list         in_waiting; /* of rooms.waiting: those that have bytes */
+	struct list         in_peers, in_leaving;
 	struct timer        timer; /* of silence, or of a leg */
 	int64_t             heard_ms;
-	struct list         in_peers;
 	/* a player's */
 	struct rooms_player player;
-	struct udp_path     path;                       /* to his public endpoint, once he has probed */
-	int64_t             score_tokens, hello_tokens; /* thousandths */
-	int64_t             score_ms, hello_ms;         /* when they were counted */
+	bool                is_named; /* he has said HELLO, and counts as a player */
+	struct udp_path     path;     /* to his public endpoint, once he has probed */
+	enum rooms_type     replied;  /* to the request at hand; 0: not yet */
+	enum rooms_code     code;     /* of that, when it is an ERROR */
+	uint64_t            room_id;  /* of that, when it is ROOM_JOINED */
+	struct rooms_rate   scores, hellos;
 	/* a leg's */
 	struct rooms_offer offer;
 	uint8_t           *rest; /* what came behind its first frame */
 	size_t             rest_len;
+	struct rooms_peer *other; /* of the leg that connected, once it is spliced: the one that accepted */
 };
 
 struct rooms {
@@ -64,38 +74,78 @@ struct rooms {
 	struct rooms_keep   *keep;
 	struct rooms_guard  *guard;
 	struct splice       *splice;
+	struct rooms_status *status; /* rooms_status.c's */
 	struct rooms_state   state;
 	struct rooms_streams streams;
 	struct rooms_host    host;
+	struct rooms_log     log;
 	struct tcp_handler   tcp_handler;
 	struct tcp_listen    tcp_listen;
 	struct udp_handler   udp_handler;
 	struct pool          peer_pool, block_pool;
-	struct list          peers, waiting;
+	struct list          peers;   /* all: players and legs, spliced ones too */
+	struct list          waiting; /* those with output */
+	struct list          leaving; /* given up, and not told yet */
 	size_t               queued_bytes, partial_bytes;
-	size_t               stream_count;
-	struct timer         offers_timer;
-	bool                 is_stopping;
+	struct timer         offers_timer, stream_timer;
+	uint64_t             stream_bytes;    /* of splice_bytes: counted so far */
+	uint8_t (*titles)[ROOMS_TITLE_BYTES]; /* of rooms.titles */
+	bool is_stopping;
 };
 
-/* rooms_leg.c. The first frame was a stream's: the connection is a leg from here on. rest: what came behind that frame. */
+/* rooms_peer.c */
+
+void rooms_peer_init(struct rooms *r);
+
+/*
+ * A frame for a player or a leg, whole; it leaves with all others of this turn. It is counted, an ERROR by its code. Whom
+ * it is too much for is given up. Calls nothing of the state.
+ */
+void rooms_peer_send(struct rooms_peer *p, const void *frame, size_t len);
+
+/*
+ * Ends it as if it were disconnected, but for what waits for it: SILENT, NO_HELLO, REPLACED, PEER and SERVER let that go out
+ * first. Only marks it: its room mates are told, and its socket is closed, by rooms_settle. Harmless for one that is leaving.
+ */
+void rooms_give_up(struct rooms_peer *p, enum rooms_end why);
+
+/* After every call of the state that can send: those that were given up meanwhile leave it, and whom that is too much for. */
+void rooms_settle(struct rooms *r, int64_t now_ms);
+
+/* Frees what belongs to it, and gives its place back to the guard; tcp does not know it any more. */
+void rooms_peer_free(struct rooms_peer *p);
+
+/* What has come of a frame is forgotten. */
+void rooms_peer_drop_input(struct rooms_peer *p);
+
+/* rooms_out.c */
+
+/* False: it is full or there is no memory, and nothing was added. Makes room in the budget of all, by giving up others. */
+bool rooms_out_put(struct rooms_peer *p, const void *bytes, size_t len, enum rooms_end *why);
+void rooms_out_sent(struct rooms_peer *p, size_t bytes);
+void rooms_out_clear(struct rooms_peer *p);
+
+/*
+ * rooms_leg.c. The first frame was a stream's: the connection is a leg from here on, and its player has left. rest: what came
+ * behind that frame in the same read. It is paused, closed, or gone to net/splice (and perhaps freed) afterwards: nothing more
+ * of its bytes is delivered.
+ */
+void rooms_leg_init(struct rooms *r);
 void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload, size_t len, const uint8_t *rest,
                      size_t rest_len, int64_t now_ms);
-void rooms_leg_gone(struct rooms_peer *p, int64_t now_ms); /* its connection ended before it was spliced */
+void rooms_leg_gone(struct rooms_peer *p); /* its connection is gone; it is freed by the caller */
 void rooms_leg_player_gone(struct rooms *r, const struct rooms_player *p, int64_t now_ms); /* offers to him are over */
-void rooms_leg_init(struct rooms *r);
+void rooms_leg_count_bytes(struct rooms *r);                               /* M_ROOMS_STREAM_BYTES is what it is now */
 
 /* rooms_udp.c */
 void rooms_udp_init(struct rooms *r);
 
-/* rooms_out.c. False: the peer's queue is full, or memory; the caller gives it up. */
-void   rooms_out_init(struct rooms_out *o);
-bool   rooms_out_put(struct rooms_peer *p, const void *bytes, size_t len);
-size_t rooms_out_pieces(const struct rooms_out *o, struct iovec *pieces, size_t count);
-void   rooms_out_sent(struct rooms_peer *p, size_t bytes);
-void   rooms_out_clear(struct rooms_peer *p);
-
-/* rooms_serve.c: frees what belongs to it; it is in no list and not known to tcp any more. */
-void rooms_peer_free(struct rooms_peer *p);
+/*
+ * rooms_status.c. rooms_status_init is called last, before any other thread asks; rooms_status_fini when none does. After
+ * rooms_status_stop nobody waits for the loop any more: it is about to end.
+ */
+enum err rooms_status_init(struct rooms *r);
+void     rooms_status_stop(struct rooms *r);
+void     rooms_status_fini(struct rooms *r);
 
 #endif

@@ -27,8 +27,11 @@ void     rooms_free(struct rooms *r); /* after tcp, udp and the store are gone; 
 const struct tcp_listen  *rooms_listen(const struct rooms *r);      /* for tcp_listen */
 const struct udp_handler *rooms_udp_handler(const struct rooms *r); /* for udp_listen */
 
-/* Everybody is closed and nobody is let in any more; scores are handed to the store. */
+/* Everybody is closed and nobody is let in any more; scores are handed to the store. Before tcp_stop. */
 void rooms_stop(struct rooms *r);
+
+/* After the loop has returned, before store_stop: the scores that are still there. */
+void rooms_finish(struct rooms *r);
 
 /* The status page: routes for a listener of its own, their part is the rooms. Any thread. */
 extern const struct http_route rooms_status_routes[];

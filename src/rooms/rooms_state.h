@@ -8,8 +8,8 @@
  * handed over before the pushes that its request causes.  send must not call back into the state: whom the host gives up
  * because he does not read, it reports by rooms_leave after the call has returned.
  *
- * The work is in rooms_state.c (who is there, HELLO), rooms_room_state.c (rooms), rooms_rank_state.c (scores), and
- * rooms_path_state.c (addresses, routes, UDP).  Streams have a state of their own, rooms_stream_state.h.
+ * The work is in rooms_state.c (who is there, HELLO, which request goes where), rooms_name_state.c (names and titles),
+ * rooms_room_state.c (rooms), rooms_rank_state.c (scores), and rooms_path_state.c (addresses, routes, UDP).  Streams have a state of their own, rooms_stream_state.h.
  */
 #ifndef ROOMS_ROOMS_STATE_H
 #define ROOMS_ROOMS_STATE_H
@@ -37,7 +37,7 @@ struct rooms_origin {
 
 /* One control connection; embedded in the host's own struct. Read it, do not write it. */
 struct rooms_player {
-	uint32_t            user_id; /* from 1, never used again */
+	uint32_t            user_id; /* from 1; used again only after 2^32 connections */
 	struct rooms_origin from;
 	bool                has_hello;
 	uint8_t             title[ROOMS_TITLE_BYTES];
@@ -47,20 +47,30 @@ struct rooms_player {
 	bool                has_probed;
 	uint8_t             local_ip[4], public_ip[4];
 	uint16_t            public_port;
-	struct list         rooms; /* his rooms_member */
+	struct list         rooms; /* his rooms_member, the oldest room first */
 	size_t              room_count;
 	size_t              offers; /* open ones; of rooms_stream_state */
 	struct list         in_players;
+
+	/* for the state alone */
+	struct rooms_title *in_title;
+	struct rooms_name  *has_name;
+	bool                is_told_relayed; /* what those who share a room with him were told last */
+	bool                is_told_both;    /* and whether some of them were told otherwise */
+	int64_t             routes_ms;       /* since when routes are counted */
+	int64_t             routes;
 };
 
 struct rooms_room;
+struct rooms_title; /* one that is played, or has a board: whose it is, its rooms */
+struct rooms_name;  /* one that somebody has, or that was taken over lately */
 
 struct rooms_member {
 	struct list          in_room;   /* in join order */
 	struct list          in_player; /* of the player's rooms */
 	struct rooms_room   *room;
 	struct rooms_player *player;
-	uint16_t             id;
+	uint16_t             id;   /* from 1, never used again in this room */
 	uint8_t             *data; /* NULL when empty */
 	size_t               data_len;
 };
@@ -78,7 +88,10 @@ struct rooms_room {
 	uint32_t    ids_given;
 	int64_t     made_ms;
 	uint8_t     maker[ROOMS_ADDR_BYTES]; /* whose address it counts for */
+	bool        is_counted;              /* for it: not when the maker was exempt */
 	struct list in_rooms;                /* of the state, by id */
+
+	struct rooms_title *in_title; /* for the state alone */
 };
 
 /* What a limit is asked about; the host counts per address. */
@@ -97,13 +110,15 @@ struct rooms_host {
 	uint32_t (*random)(void *arg);
 	/*
 	 * May this address have one more? Counts it when the answer is yes. ROOM: rooms at the moment, given back by
-	 * room_gone; the others within an hour. NAME: a name that this address did not use in the last hour.
+	 * room_gone; the others within an hour. NAME: a name (folded) that this address did not use in the last hour; for
+	 * the others name is NULL. Not asked for those who are exempt.
 	 */
 	bool (*may)(void *arg, const struct rooms_origin *from, enum rooms_ask what, const uint8_t *name,
 	            int64_t now_ms);
 	void (*room_gone)(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES]);
-	/* A row is new or another one, and perhaps a worst one was dropped; false: it cannot be kept now (asked beforehand). */
+	/* Asked before a score is looked at: whether a row that changes could be kept now. */
 	bool (*can_keep)(void *arg);
+	/* A row is new or another one, and perhaps a worst one was dropped. */
 	void (*recorded)(void *arg, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
 	                 const struct rooms_recorded *what);
 };
@@ -122,13 +137,15 @@ struct rooms_state {
 	bool                     any_source;        /* rooms.udp_any_source */
 	const uint8_t (*titles)[ROOMS_TITLE_BYTES]; /* the allow list; NULL: every title */
 	size_t      title_count;
-	struct map  by_id, by_name, by_room, titles_live;
-	struct list rooms, players;
-	size_t      room_count, player_count; /* players: connections */
-	struct pool room_pool, member_pool;
+	struct map  by_id, by_name, by_room, by_title;
+	struct list rooms, players, titles_known;
+	struct list taken; /* names that were taken over lately, in that order */
+	size_t      taken_count;
+	size_t      room_count, player_count, named_count; /* players: connections; named: those who have said HELLO */
+	size_t      blob_bytes;                            /* of all rooms and members */
+	struct pool room_pool, member_pool, name_pool, title_pool;
 	uint32_t    next_user;
 	uint64_t    next_room;
-	struct map  taken_over;             /* folded name -> when, for the 30 s */
 	uint8_t     frame[ROOMS_FRAME_MAX]; /* what is built at the moment */
 };
 
@@ -146,6 +163,9 @@ void rooms_leave(struct rooms_state *s, struct rooms_player *p);
 /* A frame came on it. Stream requests, which may only come first and then are not his, are answered BAD here. */
 void rooms_on_frame(struct rooms_state *s, struct rooms_player *p, uint8_t type, const uint8_t *payload, size_t len,
                     struct rooms_now now);
+
+/* "CREATE_ROOM"; NULL for a type that is no request of a player's. */
+const char *rooms_request_name(uint8_t type);
 
 struct rooms_player *rooms_find_user(const struct rooms_state *s,
                                      uint32_t                  user_id); /* with or without HELLO; or NULL */
@@ -181,8 +201,11 @@ struct rooms_udp_step {
 	size_t               len;
 };
 
-/* bytes may be changed; there is room for ROOMS_PROBE_REPLY_BYTES at least. A probe may cause ROUTE pushes. */
+/*
+ * bytes may be changed; there is room for ROOMS_PROBE_REPLY_BYTES at least. A probe may cause ROUTE pushes: limits.rooms_routes
+ * times in 10 s, and what is beyond that the next probe after it makes good.
+ */
 struct rooms_udp_step rooms_on_datagram(struct rooms_state *s, const uint8_t ip[4], uint16_t port, uint8_t *bytes,
-                                        size_t len);
+                                        size_t len, int64_t now_ms);
 
 #endif

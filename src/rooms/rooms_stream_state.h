@@ -29,7 +29,8 @@ struct rooms_streams {
 	struct rooms_state *rooms;
 	struct map          by_id;
 	struct list         offers;
-	size_t              count;
+	size_t              count; /* offers that stand */
+	size_t              open;  /* streams: the caller's to write */
 	uint32_t            next_id;
 };
 
@@ -38,8 +39,8 @@ void rooms_streams_fini(struct rooms_streams *s);
 
 /*
  * The first frame of a leg (its type is one of the two). FINE: for STREAM_CONNECT the offer stands and STREAM_OFFER was sent to
- * the target (by the rooms' host); for STREAM_ACCEPT *accepted is the offer, taken out: the caller joins both legs. Otherwise the
- * ERROR that the leg is sent before it is closed. *req is set on any of these (0 when there was none).
+ * the target (by the rooms' host); for STREAM_ACCEPT *accepted is the offer, taken out: the caller joins both legs. An offer has
+ * a place in limits.rooms_streams, so accepting it is never one too many. Otherwise the ERROR that the leg is sent before it is closed. *req is set on any of these (0 when there was none).
  */
 enum rooms_code rooms_on_leg(struct rooms_streams *s, struct rooms_offer *mine, struct rooms_offer **accepted,
                              uint32_t *req, uint8_t type, const uint8_t *payload, size_t len, int64_t now_ms);

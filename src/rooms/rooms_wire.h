@@ -14,16 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROOMS_HEAD_BYTES   3
-#define ROOMS_PAYLOAD_MAX  65535
-#define ROOMS_FRAME_MAX    (ROOMS_HEAD_BYTES + ROOMS_PAYLOAD_MAX)
-#define ROOMS_REQ_BYTES    4 /* a payload that is shorter has no req, and is ignored */
-#define ROOMS_TITLE_BYTES  12
-#define ROOMS_NAME_BYTES   16
-#define ROOMS_COMMENT_MAX  64
-#define ROOMS_RANKS_MAX    100 /* rows, and names asked for, in one request */
-#define ROOMS_MEMBER_BYTES 29  /* of an entry, without its data */
-#define ROOMS_JOINED_BYTES 24  /* of ROOM_JOINED without blobs and members, req not counted */
+#define ROOMS_HEAD_BYTES  3
+#define ROOMS_PAYLOAD_MAX 65535
+#define ROOMS_FRAME_MAX   (ROOMS_HEAD_BYTES + ROOMS_PAYLOAD_MAX)
+#define ROOMS_REQ_BYTES   4 /* a payload that is shorter has no req, and is ignored */
+#define ROOMS_TITLE_BYTES 12
+#define ROOMS_NAME_BYTES  16
+#define ROOMS_COMMENT_MAX 64
+#define ROOMS_RANKS_MAX   100 /* rows, and names asked for, in one request */
+
+/* What is not blobs in the payload of a ROOM_JOINED, with req, and in each member entry; u16 lengths of blobs are counted. */
+#define ROOMS_JOINED_FIXED_BYTES 26
+#define ROOMS_MEMBER_FIXED_BYTES 31
 
 enum rooms_type {
 	ROOMS_HELLO             = 0x01,
@@ -105,11 +107,15 @@ struct rooms_request {
 };
 
 /*
- * Reads the payload of a frame. FINE; else the code that a truncated one of this type is answered with: BAD; for LEAVE_ROOM
- * NOT_IN_ROOM; for the stream requests BAD when user_id or token is missing, else NOT_FOUND; for a type that is no request BAD.
- * out->type and, if there are so many bytes, out->req are set on any of these. Ranges are the state's to judge.
+ * Reads the payload of a frame; bytes behind the last field are ignored. FINE; else the code that a truncated one of this
+ * type is answered with: BAD; for LEAVE_ROOM NOT_IN_ROOM; for the stream requests BAD when user_id or token is missing, else
+ * NOT_FOUND; for a type that is no request, and where even req is missing, BAD. out->type and, if there are so many bytes,
+ * out->req are set on any of these; other fields are not to be relied on then. Ranges are the state's to judge.
  */
 enum rooms_code rooms_parse(struct rooms_request *out, uint8_t type, const uint8_t *payload, size_t len);
+
+/* A request as a whole frame, as clients and tests send it. The writer fails when it does not fit, or its type is none. */
+void rooms_request_build(struct wr *w, const struct rooms_request *request);
 
 /* The text of a field: up to the first NUL. */
 size_t rooms_text_len(const uint8_t *field, size_t cap);
@@ -124,7 +130,7 @@ void rooms_fold(uint8_t out[ROOMS_NAME_BYTES], const uint8_t name[ROOMS_NAME_BYT
  *	wr_be(&w, req, 4);
  *	rooms_frame_end(&w, at);
  *
- * A frame that does not fit leaves the writer failed.
+ * A frame that does not fit, or of more than ROOMS_PAYLOAD_MAX, leaves the writer failed.
  */
 size_t rooms_frame_begin(struct wr *w, enum rooms_type type);
 void   rooms_frame_end(struct wr *w, size_t at);
@@ -161,7 +167,7 @@ bool rooms_packet_parse(struct rooms_packet *out, const uint8_t *bytes, size_t l
 
 void rooms_probe_reply_build(uint8_t out[ROOMS_PROBE_REPLY_BYTES], const uint8_t ip[4], uint16_t port);
 
-/* Turns a RELAY packet into what the target gets, in place; *len becomes its length, returns where it begins. */
+/* Turns a RELAY packet that parsed into what the target gets, in place; *len becomes its length, returns where it begins. */
 uint8_t *rooms_relay_turn(uint8_t *bytes, size_t *len, uint32_t from_user);
 
 #endif

@@ -299,13 +299,17 @@ Test(conf, what_does_not_go_together_is_refused)
 		{ "[limits]\nws_output_total = 1M\nws_control = 2M",
 		  "text:3: limits.ws_control (2097152) is above limits.ws_output_total (1048576): "
 		  "one slow connection would use up what all share\n" },
+		{ "[limits]\nrooms_output_total = 1M\nrooms_output = 1048577",
+		  "text:3: limits.rooms_output (1048577) is above limits.rooms_output_total (1048576): "
+		  "one slow player would use up what all share\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		expect_refused(cases[i].text, cases[i].report);
 
 	struct conf c = load_text("[tls]\ncert = a\nkey = b\nrequire = yes\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
-	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n");
+	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n"
+	                          "rooms_output_total = 1M\n");
 	conf_fini(&c);
 }
 
@@ -399,6 +403,11 @@ Test(conf, two_cannot_listen_at_one_place)
 		  "there\n" },
 		{ "[tunnel]\nlisten = 127.0.0.1:10000\n", "text:2: signal.listen: 127.0.0.1:10000 is in tunnel.listen "
 		                                          "already, and only one can listen there\n" },
+		{ "[tunnel]\nlisten = 127.0.0.1:36100\n", "text:2: rooms.listen: 127.0.0.1:36100 is in tunnel.listen "
+		                                          "already, and only one can listen there\n" },
+		{ "[rooms]\nstatus_listen = 127.0.0.1:36100\n",
+		  "text:2: rooms.status_listen: 127.0.0.1:36100 is in rooms.listen already, and only one can listen "
+		  "there\n" },
 	};
 	static const char *const good[] = {
 		"[http]\nlisten = 127.0.0.1:0 [::1]:0\n[tunnel]\nlisten = 127.0.0.1:0\n",
@@ -406,6 +415,8 @@ Test(conf, two_cannot_listen_at_one_place)
 		"[http]\nlisten = 127.0.0.1:10443\n", /* tls_listen is not used without a certificate */
 		"[http]\nenable = no\n[tunnel]\nlisten = 127.0.0.1:10001\n",
 		"[tunnel]\nenable = no\n[http]\nlisten = 127.0.0.1:64190\n",
+		"[rooms]\nenable = no\n[http]\nlisten = 127.0.0.1:36100\n",
+		"[rooms]\nstatus_listen = 127.0.0.1:36101\n",
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -415,6 +426,13 @@ Test(conf, two_cannot_listen_at_one_place)
 
 		conf_fini(&c);
 	}
+}
+
+Test(conf, a_title_of_the_rooms_has_at_most_12_bytes)
+{
+	expect_good("rooms", "titles = NPWR00860_00 x NPWR00861_00");
+	expect_refused("[rooms]\ntitles = NPWR00860_00 NPWR00861_000\n",
+	               "text:2: rooms.titles: \"NPWR00861_000\" is too long for a title, which has at most 12 bytes\n");
 }
 
 /* A host beats every 30 s, and nobody who does is pushed out. */

@@ -38,6 +38,8 @@ enum log_news {
 	LOG_LISTENS_TUNNEL,
 	LOG_LISTENS_HTTP,
 	LOG_LISTENS_HTTPS,
+	LOG_LISTENS_ROOMS,
+	LOG_LISTENS_ROOMS_STATUS,
 	LOG_LISTENS_ADMIN,
 	LOG_READY
 };
@@ -62,6 +64,10 @@ static enum log_news understand_log_line(const char *line, int *port)
 		return LOG_LISTENS_SIGNAL_TLS;
 	if (strstr(listens, " part=signal"))
 		return LOG_LISTENS_SIGNAL;
+	if (strstr(listens, " part=rooms-status"))
+		return LOG_LISTENS_ROOMS_STATUS;
+	if (strstr(listens, " part=rooms "))
+		return LOG_LISTENS_ROOMS;
 	if (strstr(listens, " part=tunnel"))
 		return LOG_LISTENS_TUNNEL;
 	if (strstr(listens, " part=http-tls"))
@@ -89,6 +95,10 @@ static bool read_log(struct server *s)
 			s->signal_port = port;
 		if (news == LOG_LISTENS_SIGNAL_TLS && !s->signal_tls_port)
 			s->signal_tls_port = port;
+		if (news == LOG_LISTENS_ROOMS && !s->rooms_port)
+			s->rooms_port = port;
+		if (news == LOG_LISTENS_ROOMS_STATUS && !s->rooms_status_port)
+			s->rooms_status_port = port;
 		if (news == LOG_LISTENS_HTTP && !s->http_port)
 			s->http_port = port;
 		if (news == LOG_LISTENS_HTTPS && !s->https_port)
@@ -238,6 +248,7 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "signal.listen=127.0.0.1:0");
 	server_set(s, "signal.tls_listen=127.0.0.1:0");
 	server_set(s, "http.tls_listen=127.0.0.1:0");
+	server_set(s, "rooms.listen=127.0.0.1:0");
 	server_set(s, admin);
 	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
 	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
@@ -292,8 +303,9 @@ void server_launch(struct server *s)
 	s->http_port   = 0;
 	s->https_port  = 0;
 	s->signal_port = s->signal_tls_port = 0;
-	s->log_from                         = stat(s->log_path, &log) == 0 ? log.st_size : 0;
-	s->pid                              = fork();
+	s->rooms_port = s->rooms_status_port = 0;
+	s->log_from                          = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid                               = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
 	if (s->pid == 0)
 		become_server(s, test, program);
