@@ -69,9 +69,9 @@ static enum err bind_pair(struct listeners *tcp, struct listeners *udp, const ch
 
 static bool is_any_port(const char *word)
 {
-	const char *colon = strrchr(word, ':');
+	struct addr a;
 
-	return colon && atoi(colon + 1) == 0;
+	return addr_parse(&a, word, strlen(word), true) == ERR_OK && a.port == 0;
 }
 
 /* Any port: TCP's may be taken for UDP, and then another one will do. */

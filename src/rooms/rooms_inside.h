@@ -133,10 +133,9 @@ void rooms_out_clear(struct rooms_peer *p);
 void rooms_leg_init(struct rooms *r);
 void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload, size_t len, const uint8_t *rest,
                      size_t rest_len, int64_t now_ms);
-void rooms_leg_ended(struct rooms_peer *p, int64_t now_ms); /* its FIN came */
-void rooms_leg_gone(struct rooms_peer *p, int64_t now_ms);  /* its connection is gone; it is freed by the caller */
+void rooms_leg_gone(struct rooms_peer *p); /* its connection is gone; it is freed by the caller */
 void rooms_leg_player_gone(struct rooms *r, const struct rooms_player *p, int64_t now_ms); /* offers to him are over */
-void rooms_leg_count_bytes(struct rooms *r); /* M_ROOMS_STREAM_BYTES is what it is now */
+void rooms_leg_count_bytes(struct rooms *r);                               /* M_ROOMS_STREAM_BYTES is what it is now */
 
 /* rooms_udp.c */
 void rooms_udp_init(struct rooms *r);

@@ -2,7 +2,7 @@
  * Boards and scores, written behind: a score is answered at once and on disk within a second.  Here what has changed waits for
  * the store, each row once however often it changed; the loop never waits for it.
  *
- *	recorded -> changed rows (at most limits.rooms_keep_rows) -> one job per limits.rooms_keep_ms -> store
+ *	recorded -> changed rows (at most limits.rooms_keep_rows) -> one job after another -> store
  *	                \__ the store is full or cannot write: they stay, and new scores are refused once there is no room
  */
 #ifndef ROOMS_ROOMS_KEEP_H
@@ -26,17 +26,17 @@ struct rooms_keep;
  */
 enum err rooms_keep_new(struct rooms_keep **out, struct loop *loop, struct store *store, const struct conf *conf,
                         struct rooms_boards *boards, FILE *report);
-/* After store_stop: all that was handed over is committed. NULL is fine. */
+/* After store_stop and loop_drain: all that was handed over is committed, and its results are in. NULL is fine. */
 void rooms_keep_free(struct rooms_keep *k);
 
-/* Room for one more changed row; false also once the store has failed for good. */
+/* Room for what one more score may change; false also once the store has failed for good. */
 bool rooms_keep_can(const struct rooms_keep *k);
 
-/* What host.recorded says. */
+/* What host.recorded says, of the board as it is now. */
 void rooms_keep_recorded(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
                          const struct rooms_recorded *what);
 
-/* Hands over what waits, at once; then before store_stop nothing is lost. */
+/* Before store_stop: hands over all that waits, so that nothing is lost. What is recorded later is not kept. */
 void rooms_keep_stop(struct rooms_keep *k);
 
 #endif

@@ -136,7 +136,7 @@ static void join(struct rooms_peer *from, uint32_t from_req, struct rooms_peer *
 		fail(to, to_req, ROOMS_LIMIT);
 		return;
 	}
-	/* It may have ended a moment ago, and that is still to be told. */
+	/* It may have ended a moment ago, or be on its way out. */
 	sides[0].fd = from->is_leaving ? -1 : tcp_take(from->tcp);
 	if (sides[0].fd < 0) {
 		fail(to, to_req, ROOMS_NOT_FOUND);
@@ -201,23 +201,10 @@ void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload,
 		wait_for_target(p, rest, rest_len);
 }
 
-static void withdraw(struct rooms_peer *p)
+void rooms_leg_gone(struct rooms_peer *p)
 {
 	rooms_offer_withdraw(&p->rooms->streams, &p->offer);
 	publish(p->rooms);
-}
-
-void rooms_leg_ended(struct rooms_peer *p, int64_t now_ms)
-{
-	(void)now_ms;
-	withdraw(p);
-	rooms_give_up(p, ROOMS_END_PEER);
-}
-
-void rooms_leg_gone(struct rooms_peer *p, int64_t now_ms)
-{
-	(void)now_ms;
-	withdraw(p);
 }
 
 void rooms_leg_player_gone(struct rooms *r, const struct rooms_player *player, int64_t now_ms)

@@ -10,6 +10,7 @@
 #include "base/metric.h"
 #include "os/clock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define SECOND_MS 1000
@@ -261,6 +262,7 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	uint8_t            type;
 	size_t             payload_len;
 
+	assert(p->role == ROOMS_ROLE_PLAYER); /* a leg that waits is not read */
 	while (!p->is_leaving && (read = rooms_reader_next(&p->reader, &at, bytes + len, &type, &payload,
 	                                                   &payload_len)) != ROOMS_READ_MORE) {
 		bool is_first = p->is_first_frame;
@@ -367,10 +369,7 @@ static void on_ended(void *data, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
 
-	if (p->role == ROOMS_ROLE_LEG)
-		rooms_leg_ended(p, now_ms);
-	else
-		rooms_give_up(p, ROOMS_END_PEER);
+	rooms_give_up(p, ROOMS_END_PEER);
 	rooms_settle(p->rooms, now_ms);
 }
 
@@ -381,7 +380,7 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 
 	p->tcp = NULL;
 	if (p->role == ROOMS_ROLE_LEG)
-		rooms_leg_gone(p, now_ms);
+		rooms_leg_gone(p);
 	else
 		rooms_give_up(p, why == TCP_END_STOPPED ? ROOMS_END_SERVER : ROOMS_END_PEER);
 	rooms_settle(r, now_ms);

@@ -1,5 +1,6 @@
 /*
- * Two walks over the rooms: the first says how much there is, the second copies it.
+ * Rooms come in the order of their ids, so that the next helping goes on behind the last one that was copied, whatever became of
+ * that one meanwhile.
  */
 #include "rooms/rooms_snapshot.h"
 
@@ -8,6 +9,8 @@
 
 #include <assert.h>
 #include <string.h>
+
+#define HELPING_NAMES 1024 /* about a millisecond */
 
 static struct rooms_room *room_at(struct list *at)
 {
@@ -40,38 +43,68 @@ static int64_t udp_dropped(void)
 	return sum_of(which, COUNT_OF(which));
 }
 
-/* At least one, so that no memory is never NULL. */
-static void *memory_for(size_t count, size_t each)
+/* Room for so many more of them. False: out of memory. */
+static bool grow(void **array, size_t *cap, size_t count, size_t more, size_t each)
 {
-	return calloc(count ? count : 1, each);
+	size_t want = *cap ? *cap * 2 : 64;
+	void  *larger;
+
+	if (count + more <= *cap)
+		return true;
+	if (want < count + more)
+		want = count + more;
+	larger = realloc(*array, want * each);
+	if (!larger)
+		return false;
+	*array = larger;
+	*cap   = want;
+	return true;
 }
 
-static bool make_room_for(struct rooms_snapshot *out, const struct rooms_state *s)
+static bool make_place(struct rooms_snapshot *s, const struct rooms_room *room)
 {
-	size_t names = 0;
+	void *rooms = s->rooms, *names = s->names;
+	bool  is_fine = grow(&rooms, &s->room_cap, s->room_count, 1, sizeof(*s->rooms)) &&
+	               grow(&names, &s->name_cap, s->name_count, room->member_count, sizeof(*s->names));
 
-	for (struct list *at = s->rooms.next; at != &s->rooms; at = at->next)
-		names += room_at(at)->member_count;
-	out->rooms  = memory_for(s->room_count, sizeof(*out->rooms));
-	out->names  = memory_for(names, sizeof(*out->names));
-	out->boards = memory_for(rooms_boards_count(s->boards), sizeof(*out->boards));
-	return out->rooms && out->names && out->boards;
+	s->rooms = rooms;
+	s->names = names;
+	return is_fine;
 }
 
-static void copy_room(struct rooms_snapshot *out, struct rooms_room *room, int64_t now_ms)
+static void copy_room(struct rooms_snapshot *s, struct rooms_room *room, int64_t now_ms)
 {
-	struct rooms_shown_room *to = &out->rooms[out->room_count++];
+	struct rooms_shown_room *to = &s->rooms[s->room_count++];
 
 	to->id     = room->id;
 	to->max    = room->max;
 	to->age_ms = now_ms - room->made_ms;
-	to->first  = out->name_count;
+	to->first  = s->name_count;
 	to->count  = room->member_count;
 	memcpy(to->title, room->title, sizeof(to->title));
 	for (struct list *at = room->members.next; at != &room->members; at = at->next)
-		memcpy(out->names[out->name_count++], CONTAINER(at, struct rooms_member, in_room)->player->name,
+		memcpy(s->names[s->name_count++], CONTAINER(at, struct rooms_member, in_room)->player->name,
 		       ROOMS_NAME_BYTES);
-	assert(out->name_count == to->first + to->count);
+	assert(s->name_count == to->first + to->count);
+}
+
+static enum rooms_snapshot_says copy_rooms(struct rooms_snapshot *s, const struct rooms_state *state, int64_t now_ms)
+{
+	uint64_t done = s->room_count ? s->rooms[s->room_count - 1].id : 0;
+	size_t   most = s->name_count + HELPING_NAMES;
+
+	for (struct list *at = state->rooms.next; at != &state->rooms; at = at->next) {
+		struct rooms_room *room = room_at(at);
+
+		if (room->id <= done)
+			continue;
+		if (s->name_count >= most)
+			return ROOMS_SNAPSHOT_MORE;
+		if (!make_place(s, room))
+			return ROOMS_SNAPSHOT_NOMEM;
+		copy_room(s, room, now_ms);
+	}
+	return ROOMS_SNAPSHOT_WHOLE;
 }
 
 static void copy_board(void *arg, const struct rooms_board *board, const struct rooms_row *leader)
@@ -88,39 +121,42 @@ static void copy_board(void *arg, const struct rooms_board *board, const struct 
 	to->best = leader->score;
 }
 
-struct rooms_snapshot *rooms_snapshot_new(const struct rooms_state *s, int64_t now_ms)
+static enum rooms_snapshot_says copy_boards(struct rooms_snapshot *s, const struct rooms_state *state)
 {
-	struct rooms_snapshot *out = calloc(1, sizeof(*out));
+	size_t count = rooms_boards_count(state->boards);
 
-	if (!out || !make_room_for(out, s)) {
-		rooms_snapshot_free(out);
-		return NULL;
-	}
-	out->limits        = s->limits;
-	out->relays        = s->relays;
-	out->clients       = s->player_count;
-	out->connections   = metric_get(M_ROOMS_ACCEPTED);
-	out->tcp_refused   = tcp_refused();
-	out->udp_dropped   = udp_dropped();
-	out->relayed_bytes = metric_get(M_ROOMS_RELAYED_BYTES) + metric_get(M_ROOMS_STREAM_BYTES);
-	out->streams       = metric_get(M_ROOMS_STREAMS);
-	for (struct list *at = s->rooms.next; at != &s->rooms; at = at->next)
-		copy_room(out, room_at(at), now_ms);
-	rooms_boards_each(s->boards, copy_board, out);
-	return out;
+	s->boards = calloc(count ? count : 1, sizeof(*s->boards));
+	if (!s->boards)
+		return ROOMS_SNAPSHOT_NOMEM;
+	rooms_boards_each(state->boards, copy_board, s);
+	return ROOMS_SNAPSHOT_WHOLE;
 }
 
-void rooms_snapshot_free(struct rooms_snapshot *s)
+static void copy_figures(struct rooms_snapshot *s, const struct rooms_state *state)
 {
-	if (!s)
-		return;
+	s->limits        = state->limits;
+	s->relays        = state->relays;
+	s->clients       = state->player_count;
+	s->connections   = metric_get(M_ROOMS_ACCEPTED);
+	s->tcp_refused   = tcp_refused();
+	s->udp_dropped   = udp_dropped();
+	s->relayed_bytes = metric_get(M_ROOMS_RELAYED_BYTES) + metric_get(M_ROOMS_STREAM_BYTES);
+	s->streams       = metric_get(M_ROOMS_STREAMS);
+}
+
+enum rooms_snapshot_says rooms_snapshot_copy(struct rooms_snapshot *s, const struct rooms_state *state, int64_t now_ms)
+{
+	enum rooms_snapshot_says says = copy_rooms(s, state, now_ms);
+
+	if (says != ROOMS_SNAPSHOT_WHOLE)
+		return says;
+	copy_figures(s, state);
+	return copy_boards(s, state);
+}
+
+void rooms_snapshot_fini(struct rooms_snapshot *s)
+{
 	free(s->rooms);
 	free(s->names);
 	free(s->boards);
-	free(s);
-}
-
-void rooms_snapshot_freep(struct rooms_snapshot **s)
-{
-	rooms_snapshot_free(*s);
 }

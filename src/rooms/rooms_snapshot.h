@@ -1,5 +1,5 @@
 /*
- * How the rooms are at one moment, for people: copied on the loop, as it is, and made into text by other threads.
+ * How the rooms are, for people: copied on the loop, as it is, and made into text by other threads.
  */
 #ifndef ROOMS_ROOMS_SNAPSHOT_H
 #define ROOMS_ROOMS_SNAPSHOT_H
@@ -34,17 +34,21 @@ struct rooms_snapshot {
 	int64_t                  connections, tcp_refused, udp_dropped, relayed_bytes; /* since the start */
 	int64_t                  streams;
 	struct rooms_shown_room *rooms; /* by id */
-	size_t                   room_count;
+	size_t                   room_count, room_cap;
 	uint8_t (*names)[ROOMS_NAME_BYTES];
-	size_t                    name_count;
+	size_t                    name_count, name_cap;
 	struct rooms_shown_board *boards; /* by title, then number */
 	size_t                    board_count;
 };
 
-/* Everything but uptime_ms and what it points to is taken from the figures of base/metric. NULL when out of memory. */
-struct rooms_snapshot *rooms_snapshot_new(const struct rooms_state *s, int64_t now_ms);
-void                   rooms_snapshot_free(struct rooms_snapshot *s); /* NULL is fine */
-void                   rooms_snapshot_freep(struct rooms_snapshot **s);
+/*
+ * On the loop: copies the rooms, a helping at a time, so that those who play do not wait for those who look; in the last helping
+ * the boards and all figures but uptime_ms. Each room is as it was at one moment. From all zeros on, until it says WHOLE; after
+ * NOMEM only rooms_snapshot_fini is left to do.
+ */
+enum rooms_snapshot_says { ROOMS_SNAPSHOT_WHOLE, ROOMS_SNAPSHOT_MORE, ROOMS_SNAPSHOT_NOMEM };
+enum rooms_snapshot_says rooms_snapshot_copy(struct rooms_snapshot *s, const struct rooms_state *state, int64_t now_ms);
+void                     rooms_snapshot_fini(struct rooms_snapshot *s);
 
 /*
  * As one object of JSON, and as a page. For free(); NULL when out of memory. Any thread. Text of peers is cleaned; in the page it

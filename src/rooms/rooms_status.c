@@ -5,6 +5,7 @@
  *	GET /		the same for people
  *
  * The rooms belong to the loop, which copies them when somebody asks, at most once a second, and does nothing when nobody does.
+ * Many of them take it more than one turn.
  * The copy is shared by all who ask within that second; each of its two texts is made by the first who wants it.
  *
  *	HTTP thread --> the last copy is a second old --post--> loop: copies --> everybody who waits
@@ -31,10 +32,10 @@ enum form { FORM_JSON, FORM_PAGE, FORMS };
 
 /* One copy, with its texts; counted, and gone with its last user. */
 struct shown {
-	atomic_uint            users;
-	struct rooms_snapshot *snapshot;
-	pthread_mutex_t        making; /* of the texts */
-	struct http_shared    *texts[FORMS];
+	atomic_uint           users;
+	struct rooms_snapshot snapshot;
+	pthread_mutex_t       making; /* of the texts */
+	struct http_shared   *texts[FORMS];
 };
 
 struct rooms_status {
@@ -42,7 +43,8 @@ struct rooms_status {
 	int64_t          started_ms;
 	char             page_rules[HTTP_FIELD_BYTES_MAX]; /* Content-Security-Policy */
 	struct loop_post post;
-	pthread_mutex_t  lock; /* of what follows */
+	struct shown    *fresh; /* the loop's: not whole yet */
+	pthread_mutex_t  lock;  /* of what follows */
 	pthread_cond_t   answered;
 	bool             is_asked; /* post is under way */
 	bool             is_stopping;
@@ -58,7 +60,7 @@ static void drop_shown(struct shown *s)
 		return;
 	for (size_t i = 0; i < FORMS; i++)
 		http_shared_drop(s->texts[i]);
-	rooms_snapshot_free(s->snapshot);
+	rooms_snapshot_fini(&s->snapshot);
 	pthread_mutex_destroy(&s->making);
 	free(s);
 }
@@ -74,18 +76,14 @@ static struct shown *use_shown(struct shown *s)
 	return s;
 }
 
-/* Takes the snapshot over. NULL when out of memory, also for a NULL snapshot. */
-static struct shown *new_shown(struct rooms_snapshot *snapshot)
+static struct shown *new_shown(void)
 {
-	struct shown *s = snapshot ? calloc(1, sizeof(*s)) : NULL;
+	struct shown *s = calloc(1, sizeof(*s));
 
-	if (!s) {
-		rooms_snapshot_free(snapshot);
+	if (!s)
 		return NULL;
-	}
 	atomic_init(&s->users, 1);
 	pthread_mutex_init(&s->making, NULL);
-	s->snapshot = snapshot;
 	return s;
 }
 
@@ -93,7 +91,7 @@ static struct http_shared *make_text(const struct shown *s, enum form form)
 {
 	size_t len;
 	char  *text =
-                form == FORM_JSON ? rooms_snapshot_json(&len, s->snapshot) : rooms_snapshot_page(&len, s->snapshot);
+                form == FORM_JSON ? rooms_snapshot_json(&len, &s->snapshot) : rooms_snapshot_page(&len, &s->snapshot);
 
 	return text ? http_shared_new(text, len) : NULL;
 }
@@ -112,20 +110,11 @@ static struct http_shared *use_text(struct shown *s, enum form form)
 	return text;
 }
 
-/* On the loop. Without memory the copy before stays. */
-static void answer(struct loop_post *post)
+/* fresh: NULL when there was no memory; then the one before stays. */
+static void publish(struct rooms_status *st, struct shown *fresh, int64_t now_ms)
 {
-	struct rooms_status   *st       = CONTAINER(post, struct rooms_status, post);
-	struct rooms          *r        = st->rooms;
-	int64_t                now_ms   = loop_now_ms(r->loop);
-	struct rooms_snapshot *snapshot = NULL;
-	struct shown          *fresh, *old = NULL;
+	struct shown *old = NULL;
 
-	rooms_leg_count_bytes(r);
-	snapshot = rooms_snapshot_new(&r->state, now_ms);
-	if (snapshot)
-		snapshot->uptime_ms = now_ms - st->started_ms;
-	fresh = new_shown(snapshot);
 	pthread_mutex_lock(&st->lock);
 	if (fresh) {
 		old          = st->shown;
@@ -136,6 +125,32 @@ static void answer(struct loop_post *post)
 	pthread_cond_broadcast(&st->answered);
 	pthread_mutex_unlock(&st->lock);
 	drop_shown(old);
+}
+
+/* On the loop. */
+static void answer(struct loop_post *post)
+{
+	struct rooms_status     *st     = CONTAINER(post, struct rooms_status, post);
+	struct rooms            *r      = st->rooms;
+	int64_t                  now_ms = loop_now_ms(r->loop);
+	enum rooms_snapshot_says says   = ROOMS_SNAPSHOT_NOMEM;
+
+	if (!st->fresh)
+		st->fresh = new_shown();
+	rooms_leg_count_bytes(r);
+	if (st->fresh)
+		says = rooms_snapshot_copy(&st->fresh->snapshot, &r->state, now_ms);
+	if (says == ROOMS_SNAPSHOT_MORE) {
+		loop_post(r->loop, post);
+		return;
+	}
+	if (says == ROOMS_SNAPSHOT_WHOLE) {
+		st->fresh->snapshot.uptime_ms = now_ms - st->started_ms;
+		publish(st, TAKE(st->fresh), now_ms);
+		return;
+	}
+	drop_shown(TAKE(st->fresh));
+	publish(st, NULL, now_ms);
 }
 
 /* --- On HTTP threads --- */
@@ -261,6 +276,7 @@ void rooms_status_fini(struct rooms *r)
 
 	if (!st)
 		return;
+	drop_shown(st->fresh);
 	drop_shown(st->shown);
 	pthread_cond_destroy(&st->answered);
 	pthread_mutex_destroy(&st->lock);

@@ -2,7 +2,8 @@
  * Leaderboards, as they are kept: boards with their order, and one row per player and board. All functions run on the store
  * thread (inside a job) or before it starts.
  *
- * Titles and names are bytes of the game's; beside them stands what people read (cleaned, valid UTF-8).
+ * Titles, names and comments are bytes of the game's, titles and names padded with NULs; beside them stands what people read
+ * (cleaned, valid UTF-8).
  */
 #ifndef STORE_BOARD_H
 #define STORE_BOARD_H
@@ -30,15 +31,15 @@ struct board_row {
 	uint64_t seq;
 };
 
-/* Makes the board, with its order, if it is not there. */
+/* Makes the board if it is not there. Order 1: lower is better. The title is not empty. */
 enum err board_make(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint32_t number, uint8_t order);
-/* Adds the row or replaces it. Its board is there. */
+/* Adds the row or replaces it. ERR_NOT_FOUND: its board is not there. */
 enum err board_put(struct db *db, const struct board_row *row);
 /* Fine when there is none. */
 enum err board_drop(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint32_t number,
                     const uint8_t folded[BOARD_NAME_BYTES]);
 
-/* All boards; all rows, by board and seq. Stops at each's first error. */
+/* All boards; all rows, those of a board together. Stops at each's first error. order is 1: lower is better, or 0. */
 enum err board_each(struct db *db,
                     enum err (*each)(const uint8_t title[BOARD_TITLE_BYTES], uint32_t number, uint8_t order, void *arg),
                     void *arg);

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define TITLE "NPWR00860_00"
 
@@ -150,22 +149,16 @@ Test(rooms_serve, the_largest_frame_passes)
 	gamer_free(bob);
 }
 
-/* He may be a script: all is asked, and then the output ends. */
-Test(rooms_serve, who_ends_his_output_still_gets_his_answers)
-{
-	s = server_start(NULL);
-
-	struct gamer *c   = gamer_dial(s);
-	uint32_t      req = gamer_ask_hello(c, TITLE, "alice", 3658);
-
-	shutdown(c->fd, SHUT_WR);
-	gamer_expect_success(c, req, ANSWER_HELLO_ACK);
-	gamer_expect_end(c);
-	await_metric("coopd_rooms_connections", NULL, 0);
-	gamer_free(c);
-}
-
 /* --- Silence --- */
+
+/* By the clock that was moved, not because so much time has passed really. */
+static void expect_end_at_once(struct gamer *c)
+{
+	int64_t began_ms = real_now_ms();
+
+	gamer_expect_end(c);
+	cr_expect_lt(real_now_ms() - began_ms, 10000);
+}
 
 Test(rooms_serve, without_hello_a_connection_has_15_seconds_from_its_last_frame)
 {
@@ -177,11 +170,11 @@ Test(rooms_serve, without_hello_a_connection_has_15_seconds_from_its_last_frame)
 	advance(14900);
 	gamer_expect_error(talks, gamer_ask(talks, ASK_HEARTBEAT, NULL, 0), SAYS_NO_HELLO);
 	advance(200);
-	gamer_expect_end(silent);
+	expect_end_at_once(silent);
 	advance(14600);
 	gamer_expect_error(talks, gamer_ask(talks, ASK_HEARTBEAT, NULL, 0), SAYS_NO_HELLO);
 	advance(15100);
-	gamer_expect_end(talks);
+	expect_end_at_once(talks);
 	await_metric("coopd_rooms_closed_total", "reason=\"no_hello\"", 2);
 	gamer_free(talks);
 	gamer_free(silent);
@@ -205,7 +198,7 @@ Test(rooms_serve, a_player_has_90_seconds_from_his_last_frame)
 	advance(45000);
 	gamer_expect_silence(alice);
 	advance(45100);
-	gamer_expect_end(bob);
+	expect_end_at_once(bob);
 	gamer_expect_left(alice, room, 2, 1);
 	await_metric("coopd_rooms_closed_total", "reason=\"silent\"", 1);
 	gamer_free(alice);
@@ -214,22 +207,22 @@ Test(rooms_serve, a_player_has_90_seconds_from_his_last_frame)
 
 Test(rooms_serve, a_frame_that_is_not_whole_is_no_sign_of_life)
 {
-	s = server_start(NULL);
+	s = server_start((const char *[]){ "limits.rooms_hello_ms=60000", NULL });
 
 	struct gamer *stranger = gamer_dial(s), *alice = gamer_new(s, TITLE, "alice");
 
-	advance(10000);
+	advance(40000);
 	cr_assert(gamer_send(stranger, "\x02\x00", 2));
 	cr_assert(gamer_send(alice, "\x02\x00\x04\x00\x00", 5));
 	await_metric("coopd_rooms_partial_bytes", NULL, 2 * 64);
-	advance(5100);
-	gamer_expect_end(stranger);
+	advance(20100);
+	expect_end_at_once(stranger);
 	await_metric("coopd_rooms_partial_bytes", NULL, 64);
-	advance(74000);
+	advance(29000);
 	cr_expect_null(gamer_next(alice, 0));
 	cr_expect_geq(alice->fd, 0);
 	advance(1100);
-	gamer_expect_end(alice);
+	expect_end_at_once(alice);
 	await_metric("coopd_rooms_partial_bytes", NULL, 0);
 	gamer_free(stranger);
 	gamer_free(alice);
@@ -246,12 +239,12 @@ Test(rooms_serve, the_times_of_silence_are_settings)
 	cr_expect_null(gamer_next(alice, 0));
 	cr_expect_geq(alice->fd, 0);
 	advance(200);
-	gamer_expect_end(alice);
+	expect_end_at_once(alice);
 	advance(39700);
 	cr_expect_null(gamer_next(stranger, 0));
 	cr_expect_geq(stranger->fd, 0);
 	advance(300);
-	gamer_expect_end(stranger);
+	expect_end_at_once(stranger);
 	gamer_free(stranger);
 	gamer_free(alice);
 }

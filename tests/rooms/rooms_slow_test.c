@@ -165,19 +165,48 @@ Test(rooms_slow, one_who_reads_again_gets_all_of_it_in_order)
 	gamer_free(slow);
 }
 
+/* He may be a script: all is asked, the output ends, and then he reads. */
+Test(rooms_slow, one_who_ends_his_output_still_gets_all_his_answers)
+{
+	enum { PAGES = 8 };
+	uint32_t req[PAGES];
+
+	s = server_start(NULL);
+
+	struct gamer *alice = gamer_new(s, TITLE, "alice"), *slow = deaf_gamer("slow");
+
+	memset(data, 'x', sizeof(data));
+	gamer_create(alice, 4, BYTES(data, DATA_BYTES));
+	for (size_t i = 0; i < PAGES; i++)
+		req[i] = gamer_ask_search(slow, 0, 9);
+	shutdown(slow->fd, SHUT_WR);
+	server_await_metric(s, "coopd_rooms_connections", NULL, 1, DIAL_PATIENCE_MS);
+	cr_expect_gt(queued(), 0);
+	for (size_t i = 0; i < PAGES; i++)
+		gamer_expect_success(slow, req[i], ANSWER_ROOM_LIST);
+	gamer_expect_end(slow);
+	server_await_metric(s, "coopd_rooms_queued_bytes", NULL, 0, DIAL_PATIENCE_MS);
+	gamer_free(alice);
+	gamer_free(slow);
+}
+
 Test(rooms_slow, when_too_much_waits_for_all_the_one_with_most_is_dropped)
 {
 	s = server_start((const char *[]){ "limits.rooms_output_total=1048576", NULL });
 
-	struct gamer *alice = gamer_new(s, TITLE, "alice"), *few = deaf_gamer("few"), *most = deaf_gamer("most");
+	struct gamer *alice = gamer_new(s, TITLE, "alice");
+	struct gamer *few = deaf_gamer("few"), *most = deaf_gamer("most"), *least = deaf_gamer("least");
 	uint64_t      room = gamer_create(alice, 4, NOTHING)->room_id;
 
 	gamer_join(few, room, NOTHING);
 	gamer_join(most, room, NOTHING);
+	gamer_join(least, room, NOTHING);
 	gamer_expect_joined(alice, room, few);
 	gamer_expect_joined(alice, room, most);
-	fill(alice, room, 3, 700000);
-	fill(alice, room, 2, 300000);
+	gamer_expect_joined(alice, room, least);
+	fill(alice, room, 2, 250000);
+	fill(alice, room, 3, 500000);
+	fill(alice, room, 4, 150000);
 	cr_expect_not(is_closed("output_budget"));
 	while (!is_closed("output_budget")) {
 		cr_assert_leq(queued(), MIB);
@@ -189,6 +218,7 @@ Test(rooms_slow, when_too_much_waits_for_all_the_one_with_most_is_dropped)
 	gamer_free(alice);
 	gamer_free(few);
 	gamer_free(most);
+	gamer_free(least);
 }
 
 /* A whole room of them at once: each drop is told to those who are left, who are too full for that. */

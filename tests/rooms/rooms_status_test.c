@@ -329,10 +329,14 @@ Test(rooms_status, a_server_that_stops_does_not_wait_for_its_page)
 Test(rooms_status, everything_a_thousand_rooms_say_is_shown)
 {
 	enum { PLAYERS = 32, ROOMS = 32 };
-	struct gamer *players[PLAYERS];
-	char          name[32];
-	uint64_t      id = 0;
+	static const char *const many[] = { "limits.rooms_rooms_per_player=64", NULL };
+	struct gamer            *players[PLAYERS];
+	char                     name[32];
+	uint64_t                 id    = 0;
+	size_t                   names = 0;
 
+	stop();
+	start_with(many);
 	for (int p = 0; p < PLAYERS; p++) {
 		snprintf(name, sizeof(name), "player%d", p);
 		players[p] = gamer_new(s, TITLE, name);
@@ -340,10 +344,15 @@ Test(rooms_status, everything_a_thousand_rooms_say_is_shown)
 			id = gamer_create(players[p], 8, NOTHING)->room_id;
 	}
 	cr_expect_eq(id, 1000);
+	for (uint64_t i = 0; i < 1000; i++) /* each is in as many of the next one's */
+		gamer_join(players[(i / ROOMS + 1) % PLAYERS], i + 1, NOTHING);
 
 	AUTO(auto_free) char *text = stats();
 	struct http_result    page = get("/");
 
+	for (const char *at = text; (at = strstr(at, "\"player")); at++)
+		names++;
+	cr_expect_eq(names, 2000);
 	cr_expect(says(text, "{\"id\":1000,"));
 	cr_expect(says(page.body, "Rooms: 1000"));
 	cr_expect(says(page.body, "<tr><td>1000<td>"));

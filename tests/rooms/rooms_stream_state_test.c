@@ -266,6 +266,36 @@ Test(rooms_stream_state, a_player_has_so_many_offers_and_no_more)
 
 /* The end of offers */
 
+Test(rooms_stream_state, offers_and_open_streams_together_have_their_limit)
+{
+	table.limits.rooms_streams = 3;
+	table.streams.open         = 1;
+	offer(&legs[0]);
+	offer(&legs[1]);
+	cr_expect_eq(say_connect(&legs[2], alice, 2), ROOMS_LIMIT);
+	cr_expect_eq(legs[2].id, 0);
+	cr_expect_eq(say_connect(&legs[2], alice, 3), ROOMS_NOT_FOUND, "what is wrong comes first");
+	cr_expect_eq(say_accept(bob, legs[0].id), ROOMS_FINE);
+	table.streams.open = 2;
+	cr_expect_eq(say_connect(&legs[2], alice, 2), ROOMS_LIMIT);
+	table.streams.open = 1;
+	offer(&legs[2]);
+}
+
+Test(rooms_stream_state, an_offer_whose_time_is_up_is_not_accepted_any_more)
+{
+	offer(&legs[0]);
+	table.now.mono_ms += 9999;
+	offer(&legs[1]);
+	cr_expect_eq(say_accept(bob, 1), ROOMS_FINE);
+	table.now.mono_ms += 9999;
+	offer(&legs[2]);
+	table.now.mono_ms += 1;
+	cr_expect_eq(say_accept(bob, 2), ROOMS_NOT_FOUND);
+	cr_expect_eq(legs[1].id, 2, "it is for those who ask for what is late");
+	cr_expect_eq(say_accept(bob, 3), ROOMS_FINE);
+}
+
 Test(rooms_stream_state, an_offer_is_late_after_10_s_in_the_order_they_were_made)
 {
 	int64_t next;

@@ -231,6 +231,32 @@ Test(rooms_stream, a_first_frame_may_come_in_pieces)
 	gamer_leg_expect_ready(a);
 }
 
+/* What is behind the fields is no part of the stream, and takes no memory while that lasts. */
+Test(rooms_stream, a_first_frame_may_be_longer_than_it_needs_to_be)
+{
+	static uint8_t    payload[60000];
+	uint8_t           head[GAMER_HEAD_BYTES] = { ASK_STREAM_CONNECT, sizeof(payload) >> 8, sizeof(payload) & 0xFF };
+	struct wr         w                      = wr_over(payload, sizeof(payload));
+	struct gamer_leg *a, *b;
+
+	wr_be(&w, 1, 4);
+	wr_be(&w, alice->user_id, 4);
+	wr_be(&w, alice->token, 4);
+	wr_be(&w, bob->user_id, 4);
+	wr_be(&w, VPORT, 2);
+	a = gamer_leg_dial(alice);
+	gamer_leg_send(a, BYTES(head, sizeof(head)));
+	gamer_leg_send(a, BYTES(payload, 30000));
+	while (server_metric(s, "coopd_rooms_partial_bytes", NULL) < 30000)
+		real_sleep_ms(5);
+	gamer_leg_send(a, BYTES(payload + 30000, 30000));
+	gamer_leg_send(a, TEXT("question"));
+	b = gamer_leg_accept(bob, gamer_expect_offer(bob, alice->user_id, VPORT));
+	gamer_leg_expect_ready(b);
+	gamer_leg_expect(b, TEXT("question"));
+	cr_expect_eq(server_metric(s, "coopd_rooms_partial_bytes", NULL), 0);
+}
+
 Test(rooms_stream, the_end_of_input_is_passed_on_and_answers_still_come)
 {
 	struct gamer_leg *a, *b;

@@ -1,8 +1,8 @@
 #include "support/rooms_table.h"
 
 #include "base/auto.h"
-#include "rooms/rooms_state_inside.h"
 #include "support/pattern.h"
+#include "support/rooms_check.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -383,83 +383,9 @@ struct rooms_udp_step table_probe(struct table_seat *seat, uint16_t port, const 
 	return rooms_on_datagram(&table.state, seat->player.from.ip, port, bytes, sizeof(bytes), table.now.mono_ms);
 }
 
-/* Checking */
-
-static void check_room(const struct rooms_room *room)
-{
-	size_t   count = 0, blobs = room->external_len + room->internal_len;
-	uint16_t last = 0;
-
-	for (struct list *at = room->members.next; at != &room->members; at = at->next, count++) {
-		const struct rooms_member *m = CONTAINER(at, struct rooms_member, in_room);
-
-		cr_assert_gt(m->id, last);
-		cr_assert_eq(m->room, room);
-		cr_assert(m->player->has_hello && m->player->in_title == room->in_title);
-		cr_assert_eq(rooms_find_own(m->player, room->id), m);
-		last = m->id;
-		blobs += m->data_len;
-	}
-	cr_assert_eq(room->member_count, count);
-	cr_assert(count >= 1 && count <= room->max && last <= room->ids_given);
-	cr_assert_eq(room->blob_bytes, blobs);
-	cr_assert(rooms_fits(count, blobs));
-	cr_assert_eq(rooms_find_room(&table.state, room->id), room);
-}
-
-static size_t check_player(const struct rooms_player *p)
-{
-	size_t   count = 0;
-	uint64_t last  = 0;
-
-	cr_assert_eq(rooms_find_user(&table.state, p->user_id), p);
-	for (struct list *at = p->rooms.next; at != &p->rooms; at = at->next, count++) {
-		const struct rooms_room *room = CONTAINER(at, struct rooms_member, in_player)->room;
-
-		cr_assert_gt(room->id, last);
-		last = room->id;
-	}
-	cr_assert_eq(p->room_count, count);
-	cr_assert_eq(p->has_hello, p->token != 0);
-	cr_assert_eq(p->has_hello, p->in_title != NULL);
-	cr_assert(!p->has_hello || p->has_name->holder == p);
-	return p->has_hello;
-}
-
-static void check_title(const struct rooms_title *t, size_t *players)
-{
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < t->open_count; i++) {
-		cr_assert_gt(t->open[i]->id, last);
-		cr_assert(!rooms_is_full(t->open[i]));
-		cr_assert_eq(t->open[i]->in_title, t);
-		last = t->open[i]->id;
-	}
-	cr_assert(t->room_count <= t->open_cap && t->open_count <= t->room_count);
-	cr_assert(t->players > 0 || rooms_boards_have_title(table.boards, t->title));
-	*players += t->players;
-}
-
 void table_check(void)
 {
-	const struct rooms_state *s     = &table.state;
-	size_t                    rooms = 0, open = 0, blobs = 0, players = 0, named = 0, in_titles = 0, listed = 0;
+	const char *wrong = rooms_check(&table.state);
 
-	for (struct list *at = s->rooms.next; at != &s->rooms; at = at->next, rooms++) {
-		const struct rooms_room *room = CONTAINER(at, struct rooms_room, in_rooms);
-
-		check_room(room);
-		blobs += room->blob_bytes;
-		open += !rooms_is_full(room);
-	}
-	for (struct list *at = s->players.next; at != &s->players; at = at->next, players++)
-		named += check_player(CONTAINER(at, struct rooms_player, in_players));
-	for (struct list *at = s->titles_known.next; at != &s->titles_known; at = at->next) {
-		check_title(CONTAINER(at, struct rooms_title, in_titles), &in_titles);
-		listed += CONTAINER(at, struct rooms_title, in_titles)->open_count;
-	}
-	cr_assert(s->room_count == rooms && map_count(&s->by_room) == rooms);
-	cr_assert(s->player_count == players && s->named_count == named && in_titles == named);
-	cr_assert(s->blob_bytes == blobs && listed == open);
+	cr_assert_null(wrong, "%s", wrong);
 }
