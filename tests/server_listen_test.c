@@ -23,11 +23,15 @@ static void tidy(void)
 
 TestSuite(server_listen, .fini = tidy);
 
-static bool bind_both(char *a, char *b)
+/* b may be NULL. */
+static bool bind_both(const char *a, const char *b)
 {
-	char            *words[] = { a, b };
+	char             first[32], second[32];
+	char            *words[] = { first, second };
 	struct conf_list list    = { .words = words, .count = b ? 2 : 1 };
 
+	snprintf(first, sizeof(first), "%s", a);
+	snprintf(second, sizeof(second), "%s", b ? b : "");
 	return listeners_bind_both(&tcp, &udp, "rooms.listen", &list);
 }
 
@@ -53,7 +57,7 @@ Test(server_listen, an_ipv6_address_is_for_tcp_alone)
 
 static uint16_t port_of(int fd)
 {
-	struct sockaddr_in a;
+	struct sockaddr_in a   = { 0 };
 	socklen_t          len = sizeof(a);
 
 	cr_assert_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
