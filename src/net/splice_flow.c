@@ -95,7 +95,7 @@ static ssize_t get_by_pipe(struct flow *f, struct flow_means *m)
 
 	f->pipe = splice_pipe_take(&m->pipes, m->now_ms);
 	if (f->pipe)
-		n = move(f->from->fd, f->pipe->in, 4 * SPLICE_WAITING_BYTES);
+		n = move(f->from->fd, f->pipe->in, SPLICE_WAITING_BYTES);
 	if (n <= 0) {
 		let_go(f, m);
 		return WIRE_AGAIN;
