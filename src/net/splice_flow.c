@@ -2,6 +2,7 @@
 
 #include "net/splice.h"
 #include "net/wire.h"
+#include "os/log.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,15 +11,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Puts bytes behind each other that could not be sent. */
+/* Bytes that could not be sent wait from here on. */
 static bool keep(struct flow *f, const uint8_t *bytes, size_t len)
 {
 	assert(f->waiting == 0 && !f->rest && !f->pipe);
 	if (len == 0)
 		return true;
 	f->rest = malloc(len);
-	if (!f->rest)
+	if (!f->rest) {
+		log_error("splice", 0, "breaks", "a stream for want of memory");
 		return false;
+	}
 	memcpy(f->rest, bytes, len);
 	f->rest_at = 0;
 	f->waiting = len;
@@ -92,7 +95,7 @@ static ssize_t get_by_pipe(struct flow *f, struct flow_means *m)
 
 	f->pipe = splice_pipe_take(&m->pipes, m->now_ms);
 	if (f->pipe)
-		n = move(f->from->fd, f->pipe->in, 4 * SPLICE_WAITING_BYTES);
+		n = move(f->from->fd, f->pipe->in, SPLICE_WAITING_BYTES);
 	if (n <= 0) {
 		let_go(f, m);
 		return WIRE_AGAIN;

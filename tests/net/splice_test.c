@@ -362,6 +362,28 @@ Test(splice, what_cannot_begin_is_closed_and_not_told_of)
 	cr_expect_eq(splice_count_descriptors(), before);
 }
 
+/* As a child that is being started may: it has them all until it runs its program. */
+Test(splice, a_descriptor_that_somebody_else_still_holds_does_no_harm)
+{
+	int held[2];
+
+	splice_stream_open(&s, &f, 0);
+	for (int i = 0; i < 2; i++)
+		held[i] = dup(s.legs[i]);
+	shutdown(s.ends[0], SHUT_WR);
+	shutdown(s.ends[1], SHUT_WR);
+	tcp_fixture_await(&s.ended, 1);
+	cr_expect_eq(option(held[0], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000, "its last bytes are not offered for ever");
+	cr_expect_eq(option(held[1], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000);
+	dial_abort(s.ends[0]);
+	s.ends[0] = -1;
+	splice_stream_close(&s);
+	loop_thread_advance(&f.on, 0); /* a turn in which it would be told of */
+	loop_thread_advance(&f.on, 0);
+	close(held[0]);
+	close(held[1]);
+}
+
 /* Stopping */
 
 Test(splice, a_stop_resets_everybody)
