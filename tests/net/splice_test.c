@@ -131,10 +131,12 @@ Test(splice, first_bytes_come_before_all_others_and_are_not_counted)
 {
 	static uint8_t large[300000];
 	uint8_t        ready[] = "ready";
+	int            small   = 4096;
 
 	for (size_t i = 0; i < sizeof(large); i++)
 		large[i] = (uint8_t)(i % 251);
 	splice_stream_dial(&s, &f, 4096);
+	setsockopt(s.legs[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)); /* they go in pieces */
 	say(s.ends[0], "question", 8);
 	say(s.ends[1], "answer", 6);
 	cr_assert_eq(splice_stream_begin(&s, (const uint8_t *const[2]){ ready, large },
@@ -360,6 +362,28 @@ Test(splice, what_cannot_begin_is_closed_and_not_told_of)
 	cr_expect_eq(splice_count_descriptors(), before);
 }
 
+/* As a child that is being started may: it has them all until it runs its program. */
+Test(splice, a_descriptor_that_somebody_else_still_holds_does_no_harm)
+{
+	int held[2];
+
+	splice_stream_open(&s, &f, 0);
+	for (int i = 0; i < 2; i++)
+		held[i] = dup(s.legs[i]);
+	shutdown(s.ends[0], SHUT_WR);
+	shutdown(s.ends[1], SHUT_WR);
+	tcp_fixture_await(&s.ended, 1);
+	cr_expect_eq(option(held[0], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000, "its last bytes are not offered for ever");
+	cr_expect_eq(option(held[1], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000);
+	dial_abort(s.ends[0]);
+	s.ends[0] = -1;
+	splice_stream_close(&s);
+	loop_thread_advance(&f.on, 0); /* a turn in which it would be told of */
+	loop_thread_advance(&f.on, 0);
+	close(held[0]);
+	close(held[1]);
+}
+
 /* Stopping */
 
 Test(splice, a_stop_resets_everybody)
@@ -391,9 +415,11 @@ Test(splice, freeing_resets_who_is_left)
 
 	for (int i = 0; i < 2; i++) {
 		splice_stream_open(&s, &f, 4096);
-		struct splice_lane stuck = lane(0, 64 * MIB);
+		struct splice_lane bulk = lane(1, 4 * MIB), stuck = lane(0, 64 * MIB);
 
+		bulk.stays_open = true;
 		splice_lanes_fill(&stuck, 1);
+		splice_lanes_run(&bulk, 1); /* leaves a spare pipe */
 		splice_fixture_stop(&f);
 		cr_expect_eq(s.ended, 1);
 		cr_expect_eq(next(s.ends[0]), DIAL_RESET);
