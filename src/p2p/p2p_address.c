@@ -18,6 +18,11 @@ enum err p2p_locals_init(struct p2p *p)
 	return addr_nets_parse(&p->local_nets, (char *const *)(uintptr_t)local_networks, COUNT_OF(local_networks));
 }
 
+bool p2p_is_inside(const struct p2p *p, const struct addr *a)
+{
+	return addr_is_loopback(a) || addr_nets_contain(&p->local_nets, a);
+}
+
 static struct addr addr_of(const struct p2p_endpoint *e)
 {
 	struct addr a = { .family = ADDR_IPV4, .port = e->port };

@@ -63,7 +63,15 @@ static void handle(struct p2p_session *s, const struct p2p_request *r, int64_t n
 		op->handler(s, r, now_ms);
 }
 
-/* A request without id, or with another thing there, is answered with id 0: nothing else can be said of it. */
+/* A request without an id (clients say some things that need no answer) has id 0. */
+static bool read_head(struct p2p_request *r, const struct json *j)
+{
+	enum err id = json_get_int(&r->id, j, "id");
+
+	r->json = j;
+	return json_get_text(&r->op, j, "op") == ERR_OK && (id == ERR_OK || id == ERR_NOT_FOUND);
+}
+
 void p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now_ms)
 {
 	AUTO(json_freep) struct json *j = NULL;
@@ -77,8 +85,7 @@ void p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now
 		p2p_session_close(s, P2P_END_MESSAGE, CLOSE_NO_JSON);
 		return;
 	}
-	r.json = j;
-	if (json_get_text(&r.op, j, "op") != ERR_OK || json_get_int(&r.id, j, "id") != ERR_OK)
+	if (!read_head(&r, j))
 		p2p_refuse(s, &r, P2P_ERR_BAD_REQUEST);
 	else
 		handle(s, &r, now_ms);

@@ -49,12 +49,14 @@ struct p2p_session {
 	uint32_t            cookie;
 	bool                has_time;
 	uint32_t            time;
+	bool                from_was_seen; /* of the packet that is being looked at */
 	/* the check under way, and the stored result */
 	struct p2p_check     *check; /* NULL: none */
 	uint32_t              check_id;
 	int64_t               check_req; /* id of the request that began it */
 	bool                  check_stores;
-	int64_t               checked_ms; /* when the last one began; 0: never */
+	bool                  was_checked;
+	int64_t               checked_ms; /* when the last one began */
 	struct timer          check_timer;
 	bool                  has_result;
 	struct p2p_nat_result result;
@@ -62,6 +64,11 @@ struct p2p_session {
 	struct rate           asked;    /* requests */
 	struct rate           sent;     /* bytes that it made the server send */
 	struct list           in_sessions;
+};
+
+/* A socket, as its handler is told of it. */
+struct p2p_place {
+	struct p2p *p2p;
 };
 
 struct p2p {
@@ -79,6 +86,7 @@ struct p2p {
 	size_t               session_count, check_count;
 	uint32_t             next_check;
 	struct udp_socket   *sockets[P2P_SOCKETS]; /* NULL: not there */
+	struct p2p_place     places[P2P_SOCKETS];
 	struct p2p_endpoint  bound[P2P_SOCKETS], announced[P2P_SOCKETS];
 	bool                 has_second;
 	struct addr_nets     local_nets;
@@ -143,6 +151,7 @@ struct p2p_session *p2p_session_of(struct p2p_member *m);
 
 /* p2p_address.c: "203.0.113.14:61314", and without the port */
 enum err p2p_locals_init(struct p2p *p);
+bool     p2p_is_inside(const struct p2p *p, const struct addr *a); /* private, or loopback */
 void     p2p_endpoint_text(char out[P2P_ADDRESS_TEXT_BYTES + 1], const struct p2p_endpoint *e);
 void     p2p_ip_text(char out[ADDR_TEXT_BYTES], const struct p2p_endpoint *e);
 /* The member "local" of a request, if there is one, becomes its list. */
@@ -161,14 +170,22 @@ void p2p_tell_groups(struct p2p_room *room);
 
 /* p2p_nat.c */
 void p2p_nat_init(struct p2p_session *s);
+void p2p_nat_keep(struct p2p *p, const struct p2p_nat_result *r); /* for statistics, if they are wanted */
 void p2p_nat_gone(struct p2p_session *s); /* its connection ended, or a new hello came (then the request gets stale) */
 void p2p_nat_stale(struct p2p_session *s);
+void p2p_nat_on_hello(struct p2p_session *s, enum p2p_socket at, const struct udp_datagram *d,
+                      const struct p2p_packet *k, const struct p2p_endpoint *from, int64_t now_ms);
+/* PING_REPLY and OPEN. */
 void p2p_nat_on_packet(struct p2p_session *s, enum p2p_socket at, const struct p2p_packet *k,
-                       const struct udp_path *path, const struct p2p_endpoint *from, int64_t now_ms);
+                       const struct p2p_endpoint *from, int64_t now_ms);
 
 /* p2p_udp.c: a packet with its tag, from this socket. */
 void p2p_udp_send(struct p2p *p, enum p2p_socket from, const struct p2p_endpoint *to, const struct p2p_session *s,
                   const struct p2p_packet *k);
+void p2p_udp_answer(const struct udp_datagram *d, const struct p2p_session *s, const struct p2p_packet *hello,
+                    uint32_t cookie);
+
+/* p2p_seen.c: outside addresses that a check must not use again. */
 struct p2p_seen *p2p_seen_new(const struct limits *limits, uint64_t seed);
 void             p2p_seen_free(struct p2p_seen *s);
 bool             p2p_was_seen(struct p2p *p, const struct p2p_endpoint *e, int64_t now_ms);
