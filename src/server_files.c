@@ -35,7 +35,7 @@ static int64_t listeners(const struct conf *conf)
 	if (conf->rooms_enable)
 		count += 2 * conf->rooms_listen.count + conf->rooms_status_listen.count;
 	if (conf->p2p_enable)
-		count += 2 * (conf->p2p_listen1[0] != '\0') + 2 * (conf->p2p_listen2[0] != '\0');
+		count += (conf->p2p_listen1[0] ? 2U : 0U) + (conf->p2p_listen2[0] ? 2U : 0U);
 	return (int64_t)count;
 }
 
