@@ -15,13 +15,31 @@ bool p2p_member_can_lead(const struct p2p_member *m)
 	       !m->was_bad_leader;
 }
 
-/* A group of one has nobody to lead. */
+/* It has said, or was told, of each of the others that there is no link. One of whom nothing was said yet may still come up. */
+static bool has_lost_all(const struct p2p_group *g, const struct p2p_member *leader)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct p2p_member *m = g->members[i];
+
+		if (m != leader && leader->said[m->index] < P2P_PAIR_FAILED && m->said[leader->index] < P2P_PAIR_FAILED)
+			return false;
+	}
+	return true;
+}
+
+/* The first that can. A group of one has nobody to lead. */
 static void choose_leader(struct p2p_group *g)
 {
 	g->leader = NULL;
 	for (size_t i = 0; i < g->count && g->count > 1 && !g->leader; i++) {
-		if (p2p_member_can_lead(g->members[i]))
-			g->leader = g->members[i];
+		struct p2p_member *m = g->members[i];
+
+		if (!p2p_member_can_lead(m))
+			continue;
+		if (has_lost_all(g, m))
+			m->was_bad_leader = true;
+		else
+			g->leader = m;
 	}
 }
 
@@ -125,34 +143,16 @@ bool p2p_groups_leave(struct p2p_member *m)
 		mem_free(g);
 	} else if (g->leader == m || g->count == 1) {
 		choose_leader(g);
-	}
-	return true;
-}
-
-/* It has said, or was told, of each of them that there is no link. One of whom nothing was said yet may still come up. */
-static bool has_lost_all(const struct p2p_group *g)
-{
-	const struct p2p_member *leader = g->leader;
-
-	for (size_t i = 0; i < g->count; i++) {
-		const struct p2p_member *m = g->members[i];
-		uint8_t                  mine, its;
-
-		if (m == leader)
-			continue;
-		mine = leader->said[m->index];
-		its  = m->said[leader->index];
-		if (mine < P2P_PAIR_FAILED && its < P2P_PAIR_FAILED)
-			return false;
+	} else if (g->leader && has_lost_all(g, g->leader)) {
+		choose_leader(g); /* m was its last link */
 	}
 	return true;
 }
 
 bool p2p_groups_look(struct p2p_group *g)
 {
-	if (!g->leader || !has_lost_all(g))
+	if (!g->leader || !has_lost_all(g, g->leader))
 		return false;
-	g->leader->was_bad_leader = true;
 	choose_leader(g);
 	g->members[0]->room->gen++;
 	return true;

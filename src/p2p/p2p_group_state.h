@@ -17,10 +17,16 @@ struct p2p_group {
 /* Cuts the room anew; gen counts up. False: out of memory, and nothing has changed. max is 1 to P2P_MEMBERS_MAX. */
 bool p2p_groups_make(struct p2p_room *room, size_t max);
 
-/* Before p2p_room_leave. True: the groups have changed (gen counted up), and everybody is to be told. */
+/*
+ * Before p2p_room_leave. True: the groups have changed (gen counted up), and everybody is to be told. The leader of its group may
+ * be another one then, also when m was not it: one that has lost its links to all that are left. m's group may be gone.
+ */
 bool p2p_groups_leave(struct p2p_member *m);
 
-/* The links of a leader have changed. True: it was replaced, for all its links are down (gen counted up). */
+/*
+ * The links of a leader have changed. True: it was replaced, for all its links are down (gen counted up). Who comes after it has
+ * a link, or may still get one.
+ */
 bool p2p_groups_look(struct p2p_group *g);
 
 void p2p_groups_clear(struct p2p_room *room);

@@ -117,7 +117,8 @@ enum p2p_error {
  */
 struct json *p2p_answer(const struct p2p_request *r);
 struct json *p2p_refusal(const struct p2p_request *r, enum p2p_error e);
-struct json *p2p_message(const char *op); /* one that nobody asked for */
+void         p2p_put_error(struct json *j, enum p2p_error e); /* its word, and a sentence */
+struct json *p2p_message(const char *op);                     /* one that nobody asked for */
 void         p2p_tell(struct p2p_session *s, struct json *message);
 void         p2p_tell_room(const struct p2p_room *room, const struct p2p_session *but, struct json *message);
 /* Answers that have nothing more to say. */
@@ -166,9 +167,9 @@ void           p2p_mapped_changed(struct p2p_session *s, int64_t now_ms); /* the
 
 /* p2p_links.c */
 void p2p_links_init(struct p2p *p);
-void p2p_on_frame(struct p2p_session *s, const uint8_t *bytes, size_t len, int64_t now_ms);
-void p2p_links_leave(struct p2p_session *s, int64_t now_ms); /* before it leaves the room */
-void p2p_links_look(struct p2p_session *s, int64_t now_ms);  /* it has said something of a link */
+void p2p_on_frame(struct p2p_session *s, uint8_t *bytes, size_t len, int64_t now_ms); /* changes the bytes */
+void p2p_links_leave(struct p2p_session *s, int64_t now_ms);                          /* before it leaves the room */
+void p2p_links_look(struct p2p_session *s, int64_t now_ms); /* it has said something of a link */
 void p2p_tell_groups(struct p2p_room *room);
 
 /* p2p_nat.c */

@@ -67,6 +67,12 @@ struct json *p2p_answer(const struct p2p_request *r)
 	return begin(r, true);
 }
 
+void p2p_put_error(struct json *j, enum p2p_error e)
+{
+	json_put_text(j, "error", errors[e].word);
+	json_put_text(j, "message", errors[e].people);
+}
+
 struct json *p2p_refusal(const struct p2p_request *r, enum p2p_error e)
 {
 	struct json *j = begin(r, false);
@@ -74,8 +80,7 @@ struct json *p2p_refusal(const struct p2p_request *r, enum p2p_error e)
 	metric_inc(M_P2P_REFUSED);
 	if (!j)
 		return NULL;
-	json_put_text(j, "error", errors[e].word);
-	json_put_text(j, "message", errors[e].people);
+	p2p_put_error(j, e);
 	return j;
 }
 
