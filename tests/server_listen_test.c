@@ -85,10 +85,10 @@ static bool bind_one_saying(char *said, size_t cap, const char *word)
 
 Test(server_listen, a_port_that_udp_cannot_have_is_refused_by_name)
 {
-	int  other = dial_udp("127.0.0.1", 0);
+	int  other = dial_udp("127.0.77.1", 0); /* where nobody else has a TCP connection */
 	char word[32], said[300], wanted[300];
 
-	snprintf(word, sizeof(word), "127.0.0.1:%d", port_of(other));
+	snprintf(word, sizeof(word), "127.0.77.1:%d", port_of(other));
 	snprintf(wanted, sizeof(wanted),
 	         "%s over UDP is in use by another program; stop it or choose another port\n"
 	         "coopd: that was rooms.listen; coopd does not start without it.\n",

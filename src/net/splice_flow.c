@@ -88,7 +88,6 @@ static ssize_t put(struct flow *f, struct flow_means *m)
 	return n;
 }
 
-/* WIRE_AGAIN: ask recv. */
 static ssize_t get_by_pipe(struct flow *f, struct flow_means *m)
 {
 	ssize_t n = WIRE_AGAIN;
@@ -96,11 +95,10 @@ static ssize_t get_by_pipe(struct flow *f, struct flow_means *m)
 	f->pipe = splice_pipe_take(&m->pipes, m->now_ms);
 	if (f->pipe)
 		n = move(f->from->fd, f->pipe->in, SPLICE_WAITING_BYTES);
-	if (n <= 0) {
+	if (n > 0)
+		f->waiting = (size_t)n;
+	else
 		let_go(f, m);
-		return WIRE_AGAIN;
-	}
-	f->waiting = (size_t)n;
 	return n;
 }
 
@@ -126,14 +124,14 @@ static ssize_t get_by_copy(struct flow *f, struct flow_means *m)
 }
 
 /*
- * The next helping. Only recv is believed that nothing is there, that it was the last, or that the socket is broken: splice
- * goes no further than to the mark of an urgent byte, and says the one or the other then.
+ * The next helping. Only recv is believed that nothing is there, or that it was the last: splice goes no further than to the
+ * mark of an urgent byte, and says the one or the other then. An error it takes from the socket, so recv would not find it.
  */
 static ssize_t get(struct flow *f, struct flow_means *m)
 {
 	ssize_t n = f->is_bulk ? get_by_pipe(f, m) : WIRE_AGAIN;
 
-	if (n <= 0)
+	if (n == WIRE_AGAIN || n == WIRE_END)
 		n = get_by_copy(f, m);
 	if (n > 0)
 		f->is_bulk = n >= FLOW_BULK_BYTES;
