@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, lobbies, update files, WebSocket, TCP and UDP
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
  *	listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
@@ -28,6 +28,7 @@
 #include "server_cloud.h"
 #include "server_files.h"
 #include "server_listen.h"
+#include "server_p2p.h"
 #include "server_reload.h"
 #include "server_rooms.h"
 #include "signal/signal_serve.h"
@@ -57,6 +58,7 @@ struct server {
 	struct tcp          *tcp;    /* NULL: neither signaling nor rooms */
 	struct signal_relay *signal; /* NULL: not wanted */
 	struct server_rooms  rooms;
+	struct server_p2p    p2p;
 	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
 	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
 	struct health     health;
@@ -186,7 +188,9 @@ static bool build(struct server *s)
 		return false;
 	health_init(&s->health, s->store);
 	if (!build_cloud(s) || !build_tcp(s) || !build_signal(s) ||
-	    !server_rooms_build(&s->rooms, s->loop, s->store, s->conf) || !build_lobby(s) || !build_update(s))
+	    !server_rooms_build(&s->rooms, s->loop, s->store, s->conf) ||
+	    !server_p2p_build(&s->p2p, s->loop, s->store, s->ws, s->tunnel, s->conf) || !build_lobby(s) ||
+	    !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
@@ -275,6 +279,7 @@ static bool start(struct server *s)
 	listeners_announce(&s->http_tls, "http-tls");
 	listeners_announce(&s->signal_plain, "signal");
 	listeners_announce(&s->signal_tls, "signal-tls");
+	server_p2p_start(&s->p2p);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
@@ -313,6 +318,7 @@ static void on_stop(void *arg)
 	if (s->signal)
 		signal_stop(s->signal);
 	server_rooms_stop(&s->rooms);
+	server_p2p_stop(&s->p2p);
 	if (s->tcp)
 		tcp_stop(s->tcp, on_all_closed, s);
 }
@@ -468,6 +474,7 @@ static void take_down(struct server *s)
 		update_free(s->update);
 	signal_free(s->signal);
 	server_rooms_free(&s->rooms);
+	server_p2p_free(&s->p2p);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)

@@ -34,6 +34,8 @@ static int64_t listeners(const struct conf *conf)
 		count += conf->signal_listen.count + (conf->tls_cert[0] ? conf->signal_tls_listen.count : 0);
 	if (conf->rooms_enable)
 		count += 2 * conf->rooms_listen.count + conf->rooms_status_listen.count;
+	if (conf->p2p_enable)
+		count += (conf->p2p_listen1[0] ? 2U : 0U) + (conf->p2p_listen2[0] ? 2U : 0U);
 	return (int64_t)count;
 }
 

@@ -36,6 +36,7 @@ struct ws_client_options {
 	int         rcvbuf_bytes; /* 0: the system's */
 	bool        mute;         /* answers neither a ping nor a close */
 	bool        takes_text;   /* text messages are messages, too */
+	const char *subprotocol;  /* what the answer must choose; NULL: none. What is offered is one of the headers */
 };
 
 struct ws_client {
