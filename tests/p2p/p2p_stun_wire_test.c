@@ -209,17 +209,21 @@ static void add(struct made *m, unsigned type, size_t len, const void *value, si
 	m->bytes[3] = (uint8_t)(m->len - HEAD_BYTES);
 }
 
+/* The mark that stands here is right for the length that the message has now. */
+static void mark(struct made *m, size_t at)
+{
+	uint32_t sum = gzip_crc(m->bytes, at) ^ 0x5354554e;
+
+	for (size_t i = 0; i < 4; i++)
+		m->bytes[at + 4 + i] = (uint8_t)(sum >> (24 - 8 * i));
+}
+
 static void add_mark(struct made *m)
 {
-	uint8_t  value[4];
-	size_t   at = m->len;
-	uint32_t sum;
+	size_t at = m->len;
 
 	add(m, FINGERPRINT, 4, NULL, 0);
-	sum = gzip_crc(m->bytes, at) ^ 0x5354554e;
-	for (size_t i = 0; i < 4; i++)
-		value[i] = (uint8_t)(sum >> (24 - 8 * i));
-	memcpy(m->bytes + at + 4, value, 4);
+	mark(m, at);
 }
 
 static enum stun_says parse_made(const struct made *m)
@@ -317,10 +321,13 @@ Test(p2p_stun_wire, a_wrong_mark_is_malformed)
 	add_mark(&m);
 	cr_expect_eq(parse_made(&m), STUN_REQUEST);
 	add(&m, 0x8022, 0, NULL, 0);
+	mark(&m, HEAD_BYTES);
 	cr_expect_eq(parse_made(&m), STUN_MALFORMED, "it is the last attribute");
 	begin(&m);
 	add_mark(&m);
 	add_mark(&m);
+	mark(&m, HEAD_BYTES);
+	mark(&m, HEAD_BYTES + 8);
 	cr_expect_eq(parse_made(&m), STUN_MALFORMED, "and there is one");
 	begin(&m);
 	add(&m, FINGERPRINT, 8, NULL, 0);
