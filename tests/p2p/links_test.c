@@ -458,5 +458,5 @@ Test(links, who_reads_nothing_is_closed_by_what_is_reliable, .init = start_fast,
 		real_sleep_ms(1);
 	}
 	p2p_peer_await(&people[BEN], "\"event\":\"left\"");
-	p2p_peer_frame(&people[BEN], P2P_RELAY, 0, 0, "hi", 2);
+	cr_expect_eq(server_metric(s, "coopd_p2p_closed_total", "waiting"), 1);
 }
