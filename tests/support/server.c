@@ -249,6 +249,8 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "signal.tls_listen=127.0.0.1:0");
 	server_set(s, "http.tls_listen=127.0.0.1:0");
 	server_set(s, "rooms.listen=127.0.0.1:0");
+	server_set(s, "p2p.port=0");
+	server_set(s, "p2p.alt_port=0");
 	server_set(s, admin);
 	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
 	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
