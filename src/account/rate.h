@@ -20,4 +20,7 @@ struct rate {
 /* Takes so many (1 or more) when they are there; false, and nothing is taken, when not. rate, span_ms and burst are at least 1. */
 bool rate_take(struct rate *r, int64_t amount, int64_t rate, int64_t span_ms, int64_t burst, int64_t now_ms);
 
+/* Whether rate_take would take it. */
+bool rate_has(const struct rate *r, int64_t amount, int64_t rate, int64_t span_ms, int64_t burst, int64_t now_ms);
+
 #endif

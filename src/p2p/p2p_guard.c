@@ -16,6 +16,7 @@ static_assert(ADDR_KEY_BYTES == KEYED_KEY_BYTES, "addresses are keys");
 
 struct p2p_guard {
 	size_t             total, total_max; /* sessions */
+	struct count      *present;          /* the same by address, exempt ones too */
 	struct both_count  sessions, checks, rooms;
 	struct both_window failed;
 };
@@ -39,7 +40,8 @@ struct p2p_guard *p2p_guard_new(const struct limits *l, uint64_t seed)
 		return NULL;
 	g->total_max = (size_t)l->p2p_sessions;
 	/* With as many keys as can be held in all, no key is ever without room. */
-	if (both_count_init(&g->sessions, l->p2p_sessions_per_address, (size_t)l->p2p_sessions, seed) &&
+	g->present = count_new(INT64_MAX, (size_t)l->p2p_sessions, seed + 8);
+	if (g->present && both_count_init(&g->sessions, l->p2p_sessions_per_address, (size_t)l->p2p_sessions, seed) &&
 	    both_count_init(&g->checks, l->p2p_checks_per_address, (size_t)l->p2p_checks, seed + 2) &&
 	    both_count_init(&g->rooms, l->p2p_rooms_per_address, (size_t)l->p2p_rooms, seed + 4) &&
 	    both_window_init(&g->failed, l->p2p_failed_joins, MINUTE_MS, KEYS_MAX, seed + 6))
@@ -52,6 +54,7 @@ void p2p_guard_free(struct p2p_guard *g)
 {
 	if (!g)
 		return;
+	count_free(g->present);
 	both_count_fini(&g->sessions);
 	both_count_fini(&g->checks);
 	both_count_fini(&g->rooms);
@@ -76,18 +79,34 @@ static void give(struct both_count *c, const struct addr *a, bool is_exempt)
 
 enum p2p_guard_says p2p_guard_enter(struct p2p_guard *g, const struct addr *a, bool is_exempt)
 {
+	uint8_t key[ADDR_KEY_BYTES];
+
 	if (g->total >= g->total_max)
 		return P2P_GUARD_TOTAL;
 	if (!take(&g->sessions, a, is_exempt))
 		return P2P_GUARD_ADDRESS;
 	g->total++;
+	addr_key(key, a);
+	count_take(g->present, key);
 	return P2P_GUARD_FINE;
 }
 
 void p2p_guard_leave(struct p2p_guard *g, const struct addr *a, bool is_exempt)
 {
+	uint8_t key[ADDR_KEY_BYTES];
+
 	g->total--;
+	addr_key(key, a);
+	count_give(g->present, key);
 	give(&g->sessions, a, is_exempt);
+}
+
+bool p2p_guard_knows(const struct p2p_guard *g, const struct addr *a)
+{
+	uint8_t key[ADDR_KEY_BYTES];
+
+	addr_key(key, a);
+	return count_held(g->present, key) > 0;
 }
 
 bool p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt)

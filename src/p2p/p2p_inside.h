@@ -207,7 +207,8 @@ void              p2p_guard_free(struct p2p_guard *g);
 enum p2p_guard_says { P2P_GUARD_FINE, P2P_GUARD_TOTAL, P2P_GUARD_ADDRESS };
 enum p2p_guard_says p2p_guard_enter(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a session */
 void                p2p_guard_leave(struct p2p_guard *g, const struct addr *a, bool is_exempt);
-bool p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt); /* a check, given back */
+bool                p2p_guard_knows(const struct p2p_guard *g, const struct addr *a); /* it has a session */
+bool p2p_guard_check(struct p2p_guard *g, const struct addr *a, bool is_exempt);      /* a check, given back */
 void p2p_guard_check_over(struct p2p_guard *g, const struct addr *a, bool is_exempt);
 bool p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt);
 void p2p_guard_room_gone(struct p2p_guard *g, const struct addr *a, bool is_exempt);

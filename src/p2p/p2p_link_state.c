@@ -194,25 +194,25 @@ static bool has_place(const struct p2p_links *l, const struct limits *limits, co
 
 /* Sending */
 
-/* What a leader gets: the seats in front of the message. */
-static size_t build_pass_on(uint8_t out[PASS_ON_FRAME_MAX], const struct p2p_frame *head, const struct p2p_room *room,
-                            const struct way *w, const struct p2p_member *leader)
+/* What a leader gets: the seats, in the order of the group, in front of the message. */
+static size_t build_pass_on(uint8_t out[PASS_ON_FRAME_MAX], const struct p2p_frame *head, const struct way *way,
+                            const struct p2p_member *leader)
 {
-	struct wr w_out = wr_over(out + P2P_FRAME_HEAD_BYTES, PASS_ON_FRAME_MAX - P2P_FRAME_HEAD_BYTES);
-	uint8_t   count = 0;
+	const struct p2p_group *g     = leader->group;
+	struct wr               w     = wr_over(out + P2P_FRAME_HEAD_BYTES, PASS_ON_FRAME_MAX - P2P_FRAME_HEAD_BYTES);
+	uint8_t                 count = 0;
 
 	p2p_frame_head(out, head);
-	for (size_t i = 0; i < room->count; i++) {
-		if (w->leaders[i] == leader)
+	wr_u8(&w, 0); /* the count, when it is known */
+	for (size_t i = 0; i < g->count; i++) {
+		if (way->leaders[g->members[i]->index] == leader) {
+			wr_be(&w, g->members[i]->seat, SEAT_BYTES);
 			count++;
+		}
 	}
-	wr_u8(&w_out, count);
-	for (size_t i = 0; i < room->count; i++) {
-		if (w->leaders[i] == leader)
-			wr_be(&w_out, room->members[i]->seat, SEAT_BYTES);
-	}
-	wr_bytes(&w_out, head->content, head->content_len);
-	return P2P_FRAME_HEAD_BYTES + wr_len(&w_out);
+	out[P2P_FRAME_HEAD_BYTES] = count;
+	wr_bytes(&w, head->content, head->content_len);
+	return P2P_FRAME_HEAD_BYTES + wr_len(&w);
 }
 
 static void send_leader(struct p2p_member *leader, const struct p2p_member *from, const struct p2p_frame *f,
@@ -225,7 +225,7 @@ static void send_leader(struct p2p_member *leader, const struct p2p_member *from
 	head.flags |= P2P_FLAG_PASS_ON;
 	if (leader == from)
 		head.flags |= P2P_FLAG_YOURS;
-	len = build_pass_on(frame, &head, from->room, w, leader);
+	len = build_pass_on(frame, &head, w, leader);
 	host->send(host->arg, leader, head.flags, frame, len);
 }
 
