@@ -107,7 +107,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	do {
 		count = take_batch(s, &bytes, now_ms);
 		total += count;
-	} while (count == UDP_BATCH && total < TURN_DATAGRAMS && bytes < TURN_BYTES && !s->udp->stopped);
+	} while (count == UDP_BATCH && total < TURN_DATAGRAMS && bytes < TURN_BYTES);
 }
 
 enum err udp_new(struct udp **out, struct loop *l)

@@ -45,7 +45,7 @@ struct rooms_peer {
 	enum rooms_role     role;
 	enum rooms_end      end; /* of one that is leaving */
 	struct rooms_reader reader;
-	size_t              partial; /* its memory, as rooms.partial_bytes has counted it */
+	size_t              partial; /* bytes of input it holds, as rooms.partial_bytes has counted them */
 	struct chain        out;
 	struct list         in_waiting; /* of rooms.waiting: those that have bytes */
 	struct list         in_peers, in_leaving;
@@ -115,7 +115,8 @@ void rooms_settle(struct rooms *r, int64_t now_ms);
 /* Frees what belongs to it, and gives its place back to the guard; tcp does not know it any more. */
 void rooms_peer_free(struct rooms_peer *p);
 
-/* What has come of a frame is forgotten. */
+/* The input that it holds has changed; is thrown away. */
+void rooms_peer_count_input(struct rooms_peer *p);
 void rooms_peer_drop_input(struct rooms_peer *p);
 
 /* rooms_out.c */
@@ -135,7 +136,7 @@ void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload,
                      size_t rest_len, int64_t now_ms);
 void rooms_leg_gone(struct rooms_peer *p); /* its connection is gone; it is freed by the caller */
 void rooms_leg_player_gone(struct rooms *r, const struct rooms_player *p, int64_t now_ms); /* offers to him are over */
-void rooms_leg_count_bytes(struct rooms *r);                               /* M_ROOMS_STREAM_BYTES is what it is now */
+void rooms_leg_count_bytes(struct rooms *r); /* M_ROOMS_STREAM_BYTES is what it is now */
 
 /* rooms_udp.c */
 void rooms_udp_init(struct rooms *r);

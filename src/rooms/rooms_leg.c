@@ -99,6 +99,7 @@ static void opened(struct rooms_peer *from, struct rooms_peer *to, size_t rest_b
 	struct rooms *r = from->rooms;
 
 	from->other = to;
+	rooms_peer_drop_input(from);
 	metric_add(M_ROOMS_STREAM_BYTES, (int64_t)rest_bytes);
 	r->streams.open++;
 	if (r->streams.open == 1)
@@ -178,6 +179,7 @@ static void wait_for_target(struct rooms_peer *p, const uint8_t *rest, size_t re
 	if (rest_len > 0)
 		memcpy(p->rest, rest, rest_len);
 	p->rest_len = rest_len;
+	rooms_peer_count_input(p);
 	/* All wait equally long, so one that is set is for one before this one. */
 	if (r->offers_timer.at_ms == 0)
 		timer_set(r->loop, &r->offers_timer, p->offer.until_ms);

@@ -33,21 +33,24 @@ static void publish(const struct rooms *r)
 	metric_set(M_ROOMS_ROWS, (int64_t)rooms_boards_rows(r->boards));
 }
 
-/* Input that waits for its rest */
+/* Input that waits: a frame for its rest, what came behind a leg's first frame for the stream */
 
-static void count_input(struct rooms_peer *p)
+void rooms_peer_count_input(struct rooms_peer *p)
 {
-	struct rooms *r = p->rooms;
+	struct rooms *r     = p->rooms;
+	size_t        bytes = p->reader.cap + p->rest_len;
 
-	r->partial_bytes = r->partial_bytes - p->partial + p->reader.cap;
-	p->partial       = p->reader.cap;
+	r->partial_bytes = r->partial_bytes - p->partial + bytes;
+	p->partial       = bytes;
 	metric_set(M_ROOMS_PARTIAL_BYTES, (int64_t)r->partial_bytes);
 }
 
 void rooms_peer_drop_input(struct rooms_peer *p)
 {
 	rooms_reader_fini(&p->reader);
-	count_input(p);
+	free(TAKE(p->rest));
+	p->rest_len = 0;
+	rooms_peer_count_input(p);
 }
 
 static struct rooms_peer *largest_input(const struct rooms *r)
@@ -131,7 +134,6 @@ void rooms_peer_free(struct rooms_peer *p)
 	rooms_peer_drop_input(p);
 	list_remove(&p->in_peers);
 	list_remove(&p->in_leaving);
-	free(p->rest);
 	rooms_guard_leave(r->guard, &p->addr, p->is_exempt);
 	pool_give(&r->peer_pool, p);
 }
@@ -276,6 +278,7 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 		if (is_first && is_of_leg(type)) {
 			turn_into_leg(p);
 			rooms_leg_begin(p, type, payload, payload_len, at, (size_t)(bytes + len - at), now_ms);
+			keep_input_budget(r);
 			rooms_settle(r, now_ms);
 			return;
 		}
@@ -284,7 +287,7 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 		else
 			on_request(p, type, payload, payload_len, now_ms);
 	}
-	count_input(p);
+	rooms_peer_count_input(p);
 	keep_input_budget(r);
 	rooms_settle(r, now_ms);
 }

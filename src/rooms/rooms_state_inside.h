@@ -65,7 +65,7 @@ void rooms_member_remove(struct rooms_state *s, struct rooms_member *m);
 void rooms_leave_all(struct rooms_state *s, struct rooms_player *p);
 
 /* The frame that was ended, to all but one (or NULL). */
-void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const struct rooms_member *but, size_t len);
+void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const struct rooms_player *but, size_t len);
 
 /* Whether all that a room says to one who joins it fits a frame. */
 bool rooms_fits(size_t members, size_t blob_bytes);

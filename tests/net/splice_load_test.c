@@ -71,6 +71,33 @@ Test(splice_load, who_reads_nothing_is_not_sent_without_end)
 	fill_and_release(&s);
 }
 
+Test(splice_load, of_much_that_is_there_at_once_a_direction_holds_a_part)
+{
+	static struct splice_stream s;
+
+	for (size_t round = 1; round <= 5; round++) {
+		splice_stream_open(&s, &f, 0);
+		struct splice_lane one = lane(&s, 0, 64 * MIB);
+
+		one.stays_open = true;
+		splice_lanes_run(&one, 1); /* the kernel's buffers grow */
+		pthread_t blocker = loop_thread_look_away(&f.on);
+
+		one.total   = 256 * MIB;
+		one.is_over = false;
+		splice_lanes_fill(&one, 1);
+		pthread_join(blocker, NULL);
+		splice_lanes_fill(&one, 1);
+
+		int64_t held = splice_lane_held(&s, &one);
+
+		cr_expect_gt(held, 0);
+		cr_expect_leq(held, SPLICE_WAITING_BYTES, "it holds %lld", (long long)held);
+		splice_stream_close(&s);
+		tcp_fixture_await(&f.ended, round);
+	}
+}
+
 struct span {
 	struct timer timer;
 	size_t       turns; /* up to its beginning, then in it */
@@ -99,13 +126,18 @@ static void begin_span(void *arg)
 
 Test(splice_load, who_waits_costs_nothing)
 {
-	static struct splice_stream stuck, half, hung;
+	static struct splice_stream stuck, half, hung, idle;
 	struct span                 span;
 
 	splice_stream_open(&stuck, &f, 4096);
 	struct splice_lane both[2] = { lane(&stuck, 0, 256 * MIB), lane(&stuck, 1, 256 * MIB) };
 
 	splice_lanes_fill(both, 2);
+	splice_stream_open(&idle, &f, 0);
+	struct splice_lane said = lane(&idle, 0, MIB);
+
+	said.stays_open = true;
+	splice_lanes_run(&said, 1);
 	splice_stream_open(&half, &f, 0);
 	shutdown(half.ends[0], SHUT_WR);
 	/* Of this one a leg has had the ends of both outputs, and bytes before the one wait in it: a hangup that stays. */
@@ -124,6 +156,7 @@ Test(splice_load, who_waits_costs_nothing)
 	cr_expect_leq(span.turns, 100, "%zu turns in a second", span.turns);
 	splice_stream_close(&stuck);
 	splice_stream_close(&half);
+	splice_stream_close(&idle);
 	splice_stream_close(&hung);
 }
 

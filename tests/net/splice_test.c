@@ -131,10 +131,12 @@ Test(splice, first_bytes_come_before_all_others_and_are_not_counted)
 {
 	static uint8_t large[300000];
 	uint8_t        ready[] = "ready";
+	int            small   = 4096;
 
 	for (size_t i = 0; i < sizeof(large); i++)
 		large[i] = (uint8_t)(i % 251);
 	splice_stream_dial(&s, &f, 4096);
+	setsockopt(s.legs[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)); /* they go in pieces */
 	say(s.ends[0], "question", 8);
 	say(s.ends[1], "answer", 6);
 	cr_assert_eq(splice_stream_begin(&s, (const uint8_t *const[2]){ ready, large },
@@ -391,9 +393,11 @@ Test(splice, freeing_resets_who_is_left)
 
 	for (int i = 0; i < 2; i++) {
 		splice_stream_open(&s, &f, 4096);
-		struct splice_lane stuck = lane(0, 64 * MIB);
+		struct splice_lane bulk = lane(1, 4 * MIB), stuck = lane(0, 64 * MIB);
 
+		bulk.stays_open = true;
 		splice_lanes_fill(&stuck, 1);
+		splice_lanes_run(&bulk, 1); /* leaves a spare pipe */
 		splice_fixture_stop(&f);
 		cr_expect_eq(s.ended, 1);
 		cr_expect_eq(next(s.ends[0]), DIAL_RESET);

@@ -490,6 +490,23 @@ Test(tcp_half, after_a_pause_too_a_peer_is_waited_for_two_seconds)
 	close(fd);
 }
 
+Test(tcp_half, a_pause_after_the_close_is_none)
+{
+	static uint8_t more[65536];
+	size_t         sent = 0;
+	int            fd   = start_and_dial(0);
+
+	tcp_fixture_close(&f, 0);
+	tcp_fixture_pause(&f, 0);
+	cr_expect_eq(talk_next(fd), 0);
+	for (int64_t until = real_now_ms() + DIAL_PATIENCE_MS; f.closed == 0 && real_now_ms() < until;)
+		if (dial_send(fd, more, sizeof(more), DIAL_PATIENCE_MS))
+			sent += sizeof(more);
+	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
+	cr_expect_lt(sent, 64 * 1024 * 1024, "it was not listened to for the two seconds");
+	close(fd);
+}
+
 Test(tcp_half, a_reset_in_a_pause_is_one)
 {
 	int fd = start_and_dial(0);

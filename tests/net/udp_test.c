@@ -51,7 +51,7 @@ static struct {
 } f;
 
 /* In place of the C library's, for net/udp alone. */
-int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+int sendmmsg(int fd, struct mmsghdr *messages, unsigned vlen, int flags)
 {
 	f.calls++;
 	if (f.fail_count > 0) {
@@ -59,7 +59,7 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 		errno = f.fails;
 		return -1;
 	}
-	return (int)syscall(SYS_sendmmsg, fd, messages, count, flags);
+	return (int)syscall(SYS_sendmmsg, fd, messages, vlen, flags);
 }
 
 static void answer_specially(struct udp_datagram *d)
@@ -275,8 +275,8 @@ Test(udp, many_come_in_order)
 	int fd = client();
 
 	pthread_t blocker = loop_thread_look_away(&f.on);
-	for (uint16_t i = 0; i < COUNT_OF(numbers); i++) {
-		numbers[i] = i;
+	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		numbers[i] = (uint16_t)i;
 		say(fd, &numbers[i], 2);
 	}
 	pthread_join(blocker, NULL);
@@ -474,6 +474,11 @@ static void send_two(void *arg)
 	cr_expect_eq(f.calls, before + 2);
 }
 
+static void send_to(void *path)
+{
+	udp_send(path, "here", 4);
+}
+
 Test(udp, what_is_sent_from_elsewhere_leaves_at_once)
 {
 	start();
@@ -503,6 +508,28 @@ Test(udp, on_every_address_the_answer_comes_from_the_one_that_was_asked)
 		hear(fd, "two", 3);
 		close(fd);
 	}
+}
+
+Test(udp, on_every_address_a_way_without_one_of_ours_is_left_to_the_system)
+{
+	struct sockaddr_in me  = at("127.0.0.1", 0), to, from;
+	socklen_t          len = sizeof(me);
+	char               got[8];
+	int                fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	start_at("0.0.0.0:0", NULL);
+	to = at("127.0.0.2", f.ports[0]);
+	cr_assert_eq(bind(fd, (const struct sockaddr *)&me, sizeof(me)), 0);
+	cr_assert_eq(sendto(fd, "?", 1, 0, (const struct sockaddr *)&to, sizeof(to)), 1);
+	cr_assert_eq(recvfrom(fd, got, sizeof(got), 0, (struct sockaddr *)&from, &len), 1);
+	cr_expect_eq(from.sin_addr.s_addr, to.sin_addr.s_addr);
+
+	struct udp_path path = f.last;
+	memset(path.local_ip, 0, sizeof(path.local_ip));
+	loop_thread_do(&f.on, send_to, &path);
+	cr_assert_eq(recvfrom(fd, got, sizeof(got), 0, (struct sockaddr *)&from, &len), 4);
+	cr_expect_eq(from.sin_addr.s_addr, me.sin_addr.s_addr, "as the system does to a loopback address");
+	close(fd);
 }
 
 Test(udp, on_every_address_one_batch_may_be_for_several)
@@ -564,6 +591,11 @@ Test(udp, what_cannot_be_sent_is_counted_and_keeps_nothing_else_back)
 	hear(fd, "c", 1);
 	let_the_turn_end();
 	cr_expect_eq(metric_get(M_UDP_DROPPED), 5);
+
+	struct udp_path nowhere = f.last;
+	nowhere.port            = 0;
+	loop_thread_do(&f.on, send_to, &nowhere);
+	cr_expect_eq(metric_get(M_UDP_DROPPED), 6);
 	close(fd);
 }
 
@@ -629,7 +661,7 @@ Test(udp, a_socket_with_an_error_is_received_from_all_the_same)
 	cr_assert_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
 	hear_the_last(fd);
 	close(fd);
-	loop_thread_do(&f.on, send_two, NULL);
+	loop_thread_do(&f.on, send_to, &f.last); /* of which the system says that nobody is there */
 	let_the_turn_end();
 
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -662,6 +694,7 @@ Test(udp, after_a_stop_nothing_is_received_and_all_can_be_sent)
 	hear(fd, "two", 3);
 	let_the_turn_end();
 	cr_expect_eq(f.got, 2);
+	hear(udp_fd(), "unheard", 7); /* nor was it taken */
 	close(fd);
 	close(other);
 }

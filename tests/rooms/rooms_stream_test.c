@@ -122,6 +122,25 @@ static struct gamer_leg *send_first(struct gamer *g, uint8_t type, const struct 
 #define CONNECT_BYTES 18
 #define ACCEPT_BYTES  16
 
+/* A STREAM_CONNECT and what is to be delivered, in one write. */
+static struct gamer_leg *connect_saying(struct gamer *from, const struct gamer *to, struct gamer_blob early)
+{
+	static uint8_t    bytes[65536];
+	struct wr         w = wr_over(bytes, sizeof(bytes));
+	struct gamer_leg *l = gamer_leg_dial(from);
+
+	wr_be(&w, ASK_STREAM_CONNECT, 1);
+	wr_be(&w, CONNECT_BYTES, 2);
+	wr_be(&w, 1, 4);
+	wr_be(&w, from->user_id, 4);
+	wr_be(&w, from->token, 4);
+	wr_be(&w, to->user_id, 4);
+	wr_be(&w, VPORT, 2);
+	wr_bytes(&w, early.bytes, early.len);
+	gamer_leg_send(l, BYTES(bytes, wr_len(&w)));
+	return l;
+}
+
 /* --- Bytes --- */
 
 Test(rooms_stream, bytes_go_both_ways)
@@ -176,23 +195,10 @@ Test(rooms_stream, what_is_sent_before_ready_belongs_to_the_stream)
 Test(rooms_stream, what_comes_in_one_write_with_the_first_frame_belongs_to_the_stream)
 {
 	uint8_t           bytes[64];
-	struct wr         w = wr_over(bytes, sizeof(bytes));
-	struct gamer_leg *a, *b;
-	uint32_t          id;
+	struct wr         w  = wr_over(bytes, sizeof(bytes));
+	struct gamer_leg *a  = connect_saying(alice, bob, TEXT("question")), *b;
+	uint32_t          id = gamer_expect_offer(bob, alice->user_id, VPORT);
 
-	wr_be(&w, ASK_STREAM_CONNECT, 1);
-	wr_be(&w, CONNECT_BYTES, 2);
-	wr_be(&w, 1, 4);
-	wr_be(&w, alice->user_id, 4);
-	wr_be(&w, alice->token, 4);
-	wr_be(&w, bob->user_id, 4);
-	wr_be(&w, VPORT, 2);
-	wr_bytes(&w, "question", 8);
-	a = gamer_leg_dial(alice);
-	gamer_leg_send(a, BYTES(bytes, wr_len(&w)));
-	id = gamer_expect_offer(bob, alice->user_id, VPORT);
-
-	w = wr_over(bytes, sizeof(bytes));
 	wr_be(&w, ASK_STREAM_ACCEPT, 1);
 	wr_be(&w, ACCEPT_BYTES, 2);
 	wr_be(&w, 1, 4);
@@ -255,6 +261,49 @@ Test(rooms_stream, a_first_frame_may_be_longer_than_it_needs_to_be)
 	gamer_leg_expect_ready(b);
 	gamer_leg_expect(b, TEXT("question"));
 	cr_expect_eq(server_metric(s, "coopd_rooms_partial_bytes", NULL), 0);
+}
+
+/* As frames that are not whole. */
+Test(rooms_stream, what_waits_to_be_delivered_is_counted_as_input)
+{
+	static uint8_t    early[50000];
+	struct gamer_leg *a, *b;
+
+	a = connect_saying(alice, bob, BYTES(early, sizeof(early)));
+	await_offers(1);
+	cr_expect_gt(server_metric(s, "coopd_rooms_partial_bytes", NULL), 0);
+	b = gamer_leg_accept(bob, gamer_expect_offer(bob, alice->user_id, VPORT));
+	gamer_leg_expect_ready(b);
+	gamer_leg_expect(b, BYTES(early, sizeof(early)));
+	cr_expect_eq(server_metric(s, "coopd_rooms_partial_bytes", NULL), 0);
+
+	gamer_leg_free(a);
+	gamer_leg_free(b);
+	await_streams(0);
+	a = connect_saying(alice, bob, BYTES(early, sizeof(early)));
+	await_offers(1);
+	gamer_leg_free(a);
+	await_offers(0);
+	server_await_metric(s, "coopd_rooms_partial_bytes", NULL, 0, DIAL_PATIENCE_MS);
+}
+
+Test(rooms_stream, what_waits_to_be_delivered_has_the_budget_of_input)
+{
+	static const char *const least[] = { "rooms.relay=yes", "limits.rooms_input_total=1048576", NULL };
+	static uint8_t           early[60000];
+	struct gamer            *players[3];
+
+	restart_with(least);
+	players[0] = alice;
+	players[1] = bob;
+	players[2] = join("carol");
+	for (size_t i = 0; i < 24; i++)
+		connect_saying(players[i % 3], players[(i + 1) % 3], BYTES(early, sizeof(early)));
+	server_await_metric(s, "coopd_rooms_accepted_total", NULL, 3 + 24, DIAL_PATIENCE_MS);
+	for (size_t i = 0; i < 3; i++)
+		gamer_search(players[i], 0, 0); /* all have been read by now */
+	cr_expect_leq(server_metric(s, "coopd_rooms_partial_bytes", NULL), 1048576);
+	gamer_free(players[2]);
 }
 
 Test(rooms_stream, the_end_of_input_is_passed_on_and_answers_still_come)

@@ -293,7 +293,7 @@ int64_t splice_lane_held(const struct splice_stream *s, const struct splice_lane
 {
 	int side = l->from == s->ends[0] ? 0 : 1;
 
-	return (int64_t)l->sent - queued(l->from, SIOCOUTQ) - queued(s->legs[side], SIOCINQ) -
+	return (int64_t)(l->sent - l->received) - queued(l->from, SIOCOUTQ) - queued(s->legs[side], SIOCINQ) -
 	       queued(s->legs[!side], SIOCOUTQ) - queued(l->to, SIOCINQ);
 }
 

@@ -83,7 +83,7 @@ void splice_lanes_fill(struct splice_lane *lanes, size_t count);
 /* Sends and receives on all of them at once until they are over; what comes is looked at. */
 void splice_lanes_run(struct splice_lane *lanes, size_t count);
 
-/* What one direction of a stream holds, which is no socket's: asked when nothing moves and the end has read nothing. */
+/* What one direction of a stream holds, which is no socket's: asked when nothing moves. */
 int64_t splice_lane_held(const struct splice_stream *s, const struct splice_lane *l);
 
 /* Open descriptors of this process; and those that are of pipes which were not there at the fixture's beginning. */
