@@ -226,8 +226,9 @@ Test(rooms_rooms, data_that_is_set_replaces_the_old_whole)
 /* Flags and internal data go out as two requests, and only the second reply is looked at. */
 Test(rooms_rooms, two_settings_in_a_row_arrive_in_their_order)
 {
-	uint64_t room = room_of_three();
-	uint32_t first = gamer_ask_set(alice, room, 2, TEXT("\0\0\0\1")), second = gamer_ask_set(alice, room, 1, TEXT("i"));
+	uint64_t room   = room_of_three();
+	uint32_t first  = gamer_ask_set(alice, room, 2, TEXT("\0\0\0\1")),
+		 second = gamer_ask_set(alice, room, 1, TEXT("i"));
 
 	gamer_expect_success(alice, second, ANSWER_OK);
 	gamer_expect_success(alice, first, ANSWER_OK);

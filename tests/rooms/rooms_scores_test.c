@@ -123,7 +123,8 @@ Test(rooms_scores, scores_have_64_bits_and_a_sign)
 	record("least", INT64_MIN);
 	record("most", INT64_MAX);
 	record("minus", -1);
-	expect_board((struct wanted[]){ { "most", INT64_MAX }, { "none", 0 }, { "minus", -1 }, { "least", INT64_MIN } }, 4);
+	expect_board((struct wanted[]){ { "most", INT64_MAX }, { "none", 0 }, { "minus", -1 }, { "least", INT64_MIN } },
+	             4);
 }
 
 /* --- One row per player --- */
@@ -301,9 +302,11 @@ Test(rooms_scores, rows_outlive_connections)
 
 Test(rooms_scores, a_restart_finds_every_board_in_its_order_equal_scores_too)
 {
-	static const struct wanted rows[] = { { "Zoe", 9 }, { "mia", 10 }, { "Bob", 10 }, { "alice", 10 }, { "leo", 10 } };
-	uint64_t                   times[COUNT_OF(rows)];
-	struct gamer_message      *m;
+	static const struct wanted rows[] = {
+		{ "Zoe", 9 }, { "mia", 10 }, { "Bob", 10 }, { "alice", 10 }, { "leo", 10 }
+	};
+	uint64_t              times[COUNT_OF(rows)];
+	struct gamer_message *m;
 
 	start_with(NULL);
 	ask_record("alice", LOWER, 20, "not her best");
@@ -357,7 +360,8 @@ Test(rooms_scores, a_kill_loses_no_score_that_was_acknowledged_more_than_a_secon
 			server_await_metric(s, "coopd_rooms_scores_waiting", NULL, 0, DIAL_PATIENCE_MS);
 		}
 		snprintf(name, sizeof(name), "p%d", i);
-		cr_expect_eq(gamer_expect_success(c, ask_record(name, 0, 1000 - i / 10, name), ANSWER_SCORE_RECORDED)->rank,
+		cr_expect_eq(gamer_expect_success(c, ask_record(name, 0, 1000 - i / 10, name), ANSWER_SCORE_RECORDED)
+		                     ->rank,
 		             i + 1);
 	}
 	server_kill(s);
@@ -413,7 +417,8 @@ Test(rooms_scores, of_a_full_board_on_which_less_is_better_the_most_goes)
 
 Test(rooms_scores, boards_and_all_their_rows_have_limits)
 {
-	start_with((const char *[]){ "limits.rooms_boards=4", "limits.rooms_boards_per_title=3", "limits.rooms_rows=5", NULL });
+	start_with((const char *[]){ "limits.rooms_boards=4", "limits.rooms_boards_per_title=3", "limits.rooms_rows=5",
+	                             NULL });
 	for (uint32_t i = 0; i < 3; i++)
 		gamer_score(c, i, 0, 1, NOTHING);
 	gamer_expect_error(c, gamer_ask_score(c, 3, 0, 1, NOTHING), SAYS_LIMIT);
