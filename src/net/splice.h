@@ -18,9 +18,11 @@
 #include <stdint.h>
 
 struct splice;
-struct splice_pair;
 
 #define SPLICE_WAITING_BYTES 262144
+
+/* Of all pairs in one turn of the loop, and a little more: it is held for about a millisecond by them. The rest has the next. */
+#define SPLICE_TURN_BYTES 2097152
 
 /* For one of the two sides. */
 struct splice_side {

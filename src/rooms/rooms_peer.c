@@ -10,6 +10,7 @@
 #include "base/metric.h"
 #include "os/clock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define SECOND_MS 1000
@@ -261,6 +262,7 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	uint8_t            type;
 	size_t             payload_len;
 
+	assert(p->role == ROOMS_ROLE_PLAYER); /* a leg that waits is not read */
 	while (!p->is_leaving && (read = rooms_reader_next(&p->reader, &at, bytes + len, &type, &payload,
 	                                                   &payload_len)) != ROOMS_READ_MORE) {
 		bool is_first = p->is_first_frame;
