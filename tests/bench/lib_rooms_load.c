@@ -4,7 +4,6 @@
  * A player has a connection, and for datagrams a socket besides.  Both are in the same epoll; the pointer that it gives back
  * says which by the kind that stands behind the socket.
  */
-#define _GNU_SOURCE
 #include "lib_rooms_load.h"
 
 #include <arpa/inet.h>

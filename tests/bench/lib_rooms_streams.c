@@ -1,7 +1,6 @@
 /*
  * Bytes through streams, or straight from socket to socket: as much as goes.
  */
-#define _GNU_SOURCE
 #include "lib_rooms_load.h"
 
 #include <arpa/inet.h>

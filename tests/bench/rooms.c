@@ -21,7 +21,6 @@
  *	cpu_us         processor time of the server's process (--pid) per one of these
  *	cpu_share      of one processor
  */
-#define _GNU_SOURCE
 #include "lib_rooms_load.h"
 
 #include <arpa/inet.h>

@@ -12,7 +12,6 @@
  *
  * The first line says the port, in the words coopd uses.  On SIGTERM it ends.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
