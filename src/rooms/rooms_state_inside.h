@@ -99,7 +99,9 @@ struct rooms_title {
 	struct list         in_titles;
 };
 
-/* The title for a player who wants to be in it: he is not yet. NULL: not allowed, over a limit, or out of memory. */
+/* Whether the operator wants it to be played. */
+bool rooms_title_is_allowed(const struct rooms_state *s, const uint8_t title[ROOMS_TITLE_BYTES]);
+/* The title for a player who wants to be in it: he is not yet. NULL: over a limit, or out of memory. */
 struct rooms_title *rooms_title_get(struct rooms_state *s, const struct rooms_player *p,
                                     const uint8_t title[ROOMS_TITLE_BYTES]);
 void                rooms_title_enter(struct rooms_player *p, struct rooms_title *title);

@@ -562,11 +562,14 @@ Test(rooms_state, only_allowed_titles_are_played_when_there_is_a_list)
 
 	table.state.titles      = allowed;
 	table.state.title_count = COUNT_OF(allowed);
-	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_LIMIT);
-	refuse_hello(alice, "NPWR00001", "alice", ROOMS_LIMIT);
+	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_NOT_FOUND);
+	refuse_hello(alice, "NPWR00001", "alice", ROOMS_NOT_FOUND);
 	table_hello(alice, "NPWR00002_0", "alice");
-	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_LIMIT);
+	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_NOT_FOUND);
 	table_hello(alice, "NPWR00001_0", "alice");
+	refuse_hello(table_sit(THERE), "NPWR00003_0", "alice", ROOMS_TAKEN);
+	table.refuses[ROOMS_ASK_NAME] = true;
+	refuse_hello(table_sit(THERE), "NPWR00003_0", "bob", ROOMS_NOT_FOUND);
 }
 
 Test(rooms_state, all_titles_of_a_list_are_played_however_many)
@@ -578,7 +581,7 @@ Test(rooms_state, all_titles_of_a_list_are_played_however_many)
 	table.limits.rooms_titles             = 1;
 	table.limits.rooms_titles_per_address = 1;
 	fill_titles(HERE, 0, 3);
-	refuse_hello(table_sit(HERE), "T3", "late", ROOMS_LIMIT);
+	refuse_hello(table_sit(HERE), "T3", "late", ROOMS_NOT_FOUND);
 }
 
 Test(rooms_state, there_are_so_many_titles_and_no_more)
