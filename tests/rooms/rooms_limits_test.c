@@ -245,8 +245,8 @@ Test(rooms_limits, only_the_titles_of_the_settings_are_played_when_there_are_any
 
 	struct gamer *c = gamer_dial(s);
 
-	gamer_expect_error(c, gamer_ask_hello(c, "NPWR00003_00", "alice", 3658), SAYS_LIMIT);
-	gamer_expect_error(c, gamer_ask_hello(c, "NPWR00001", "alice", 3658), SAYS_LIMIT);
+	gamer_expect_error(c, gamer_ask_hello(c, "NPWR00003_00", "alice", 3658), SAYS_NOT_FOUND);
+	gamer_expect_error(c, gamer_ask_hello(c, "NPWR00001", "alice", 3658), SAYS_NOT_FOUND);
 	gamer_hello(c, "NPWR00002_00", "alice", 3658);
 	gamer_hello(c, "NPWR00001_00", "alice", 3658);
 	gamer_free(c);

@@ -344,44 +344,59 @@ Test(rooms_scores, an_orderly_stop_loses_none)
 		cr_expect_eq(gamer_ranking(c, (uint32_t)i, 1, 1)->total, 1, "%d", i);
 }
 
-/* What was acknowledged since may be there or not, but what is there is whole and in order. */
+enum { KEPT = 300, LATE = 300, EQUAL = 10 }; /* so many in a row have the same score */
+
+static const char *nth_name(uint32_t n)
+{
+	static char name[GAMER_NAME_BYTES + 1];
+
+	snprintf(name, sizeof(name), "p%" PRIu32, n);
+	return name;
+}
+
+static int64_t nth_score(uint32_t n)
+{
+	return 1000 - (int64_t)(n / EQUAL);
+}
+
+/* Those from here to there, each of whom comes behind all before him. */
+static void record_some(uint32_t from, uint32_t to)
+{
+	for (uint32_t n = from; n < to; n++) {
+		uint32_t req = ask_record(nth_name(n), 0, nth_score(n), nth_name(n));
+
+		cr_expect_eq(gamer_expect_success(c, req, ANSWER_SCORE_RECORDED)->rank, n + 1);
+	}
+}
+
+static void expect_some(uint32_t from, uint32_t to)
+{
+	for (uint32_t n = from; n < to; n++) {
+		const struct gamer_message *m = gamer_ranking(c, BOARD, n + 1, 1);
+
+		cr_assert_eq(m->count, 1, "%u", n);
+		cr_assert_str_eq(m->rows->name, nth_name(n));
+		cr_expect_eq(m->rows->score, nth_score(n));
+		cr_expect(gamer_blob_is(m->rows->comment, BYTES(nth_name(n), strlen(nth_name(n)))));
+	}
+}
+
+/* What was acknowledged since may be there or not, but they are kept in the order they came. */
 Test(rooms_scores, a_kill_loses_no_score_that_was_acknowledged_more_than_a_second_ago)
 {
-	enum { KEPT = 300, LATE = 300 };
-	struct gamer_message *m;
-	uint32_t              total;
+	uint32_t total;
 
 	start_with(NULL);
-	for (int i = 0; i < KEPT + LATE; i++) {
-		char name[GAMER_NAME_BYTES + 1];
-
-		if (i == KEPT) {
-			server_advance(s, 1000);
-			server_await_metric(s, "coopd_rooms_scores_waiting", NULL, 0, DIAL_PATIENCE_MS);
-		}
-		snprintf(name, sizeof(name), "p%d", i);
-		cr_expect_eq(gamer_expect_success(c, ask_record(name, 0, 1000 - i / 10, name), ANSWER_SCORE_RECORDED)
-		                     ->rank,
-		             i + 1);
-	}
+	record_some(0, KEPT);
+	server_advance(s, 1000);
+	server_await_metric(s, "coopd_rooms_scores_waiting", NULL, 0, DIAL_PATIENCE_MS);
+	record_some(KEPT, KEPT + LATE);
 	server_kill(s);
 	restart();
 	total = gamer_ranking(c, BOARD, 1, 0)->total;
 	cr_assert(total >= KEPT && total <= KEPT + LATE, "%u rows", total);
-	for (uint32_t at = 0; at < total; at += m->count) {
-		m = gamer_ranking(c, BOARD, at + 1, RANKS_MAX);
-		cr_assert_gt(m->count, 0);
-		for (uint32_t i = 0; i < m->count && at + i < KEPT; i++) {
-			char name[GAMER_NAME_BYTES + 1];
-
-			snprintf(name, sizeof(name), "p%u", at + i);
-			cr_assert_str_eq(m->rows[i].name, name);
-			cr_expect_eq(m->rows[i].score, 1000 - (int64_t)(at + i) / 10);
-			cr_expect(gamer_blob_is(m->rows[i].comment, BYTES(name, strlen(name))));
-		}
-	}
-	record("alice", 2000);
-	cr_expect_eq(gamer_ranking(c, BOARD, 1, 0)->total, total + 1);
+	expect_some(0, total);
+	record_some(total, total + EQUAL);
 }
 
 /* --- Full boards --- */

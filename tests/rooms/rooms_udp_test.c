@@ -238,8 +238,8 @@ Test(rooms_udp, a_probe_is_answered_with_what_the_server_saw)
 
 	start();
 	gamer_probe(bob);
-	cr_expect_str_eq(bob->public_ip, OTHER_PLACE);
 	cr_expect_eq(bob->public_port, bob->udp_port);
+	cr_expect_str_eq(bob->public_ip, OTHER_PLACE);
 	gamer_probe_packet(longer, alice->user_id, alice->token, here);
 	for (int i = 0; i < 20; i++) { /* for ever, if he likes; what follows the packet is ignored */
 		gamer_send_udp(alice, longer, i % 2 ? sizeof(longer) : GAMER_PACKET_HEAD + 1);
