@@ -6,11 +6,11 @@ VALUES (:title, :number, :lower_is_better, :title_text)
 ON CONFLICT (title, number) DO NOTHING;
 
 -- name: board_put
--- Nothing at all when there is no such board.
+-- VALUES and not SELECT, which could write several rows: each such statement walks through all that a large job has changed
+-- before it. There is no board 0: where the board is missing the reference is refused.
 INSERT INTO scores (board, folded, name, score, comment, recorded_ms, seq, name_text, comment_text)
-SELECT id, :folded, :name, :score, :comment, :recorded_ms, :seq, :name_text, :comment_text
-FROM boards
-WHERE title = :title AND number = :number
+VALUES (coalesce((SELECT id FROM boards WHERE title = :title AND number = :number), 0),
+        :folded, :name, :score, :comment, :recorded_ms, :seq, :name_text, :comment_text)
 ON CONFLICT (board, folded) DO UPDATE
 SET name = excluded.name, score = excluded.score, comment = excluded.comment, recorded_ms = excluded.recorded_ms,
     seq = excluded.seq, name_text = excluded.name_text, comment_text = excluded.comment_text;

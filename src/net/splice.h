@@ -1,10 +1,11 @@
 /*
  * Two connections whose bytes are passed on to each other, as if they were one: the two legs of a relayed stream.
  *
- * Bytes go from socket to socket inside the kernel (splice through a pipe that a direction borrows while bytes of it wait);
- * where no pipe is to be had, through a buffer. A direction holds at most SPLICE_WAITING_BYTES: the one side is not read while
- * the other takes no more. The end of the one side's output is passed on when all before it was sent, and the pair ends when
- * both directions have ended, or on an error of either socket, which resets the other.
+ * Many bytes at once go from socket to socket inside the kernel (splice through a pipe that a direction borrows while bytes of
+ * it wait); few, and all where no pipe is to be had, are copied. A direction holds at most SPLICE_WAITING_BYTES, and what it was
+ * given as first: the one side is not read while the other takes no more. The end of the one side's output is passed on when all
+ * before it was sent, and the pair ends when both directions have ended, or on an error of either socket, which resets the other.
+ * Nobody is hurried: who is silent, or takes nothing, stays for as long as his machine answers the keepalive.
  *
  * Everything here is for the loop thread.
  */
@@ -31,7 +32,10 @@ struct splice_side {
 	size_t         first_len;
 };
 
-/* ERR_NOMEM, ERR_IO. A pair takes the descriptors of its two sockets, and of at most two pipes while bytes wait. */
+/*
+ * ERR_NOMEM, ERR_IO. A pair takes the descriptors of its two sockets; the pipes of all pairs take at most 256 (SPLICE_PIPES_MAX
+ * in net/splice_pipe.h). SIGPIPE must be ignored.
+ */
 enum err splice_new(struct splice **out, struct loop *l);
 void     splice_free(struct splice *s); /* after loop_run returned; resets what is left, each with ended */
 
@@ -45,7 +49,7 @@ enum err splice_begin(struct splice *s, const struct splice_side                
 /* Bytes passed on since the start, by all pairs. */
 uint64_t splice_bytes(const struct splice *s);
 
-/* Everybody is closed, what waits is lost. */
+/* Everybody is reset, what waits is lost; ended follows. */
 void splice_stop(struct splice *s);
 
 #endif

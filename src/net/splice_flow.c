@@ -2,6 +2,7 @@
 
 #include "net/splice.h"
 #include "net/wire.h"
+#include "os/log.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,15 +11,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Puts bytes behind each other that could not be sent. */
+/* Bytes that could not be sent wait from here on. */
 static bool keep(struct flow *f, const uint8_t *bytes, size_t len)
 {
 	assert(f->waiting == 0 && !f->rest && !f->pipe);
 	if (len == 0)
 		return true;
 	f->rest = malloc(len);
-	if (!f->rest)
+	if (!f->rest) {
+		log_error("splice", 0, "breaks", "a stream for want of memory");
 		return false;
+	}
 	memcpy(f->rest, bytes, len);
 	f->rest_at = 0;
 	f->waiting = len;
@@ -85,19 +88,17 @@ static ssize_t put(struct flow *f, struct flow_means *m)
 	return n;
 }
 
-/* WIRE_AGAIN: ask recv. */
 static ssize_t get_by_pipe(struct flow *f, struct flow_means *m)
 {
 	ssize_t n = WIRE_AGAIN;
 
 	f->pipe = splice_pipe_take(&m->pipes, m->now_ms);
 	if (f->pipe)
-		n = move(f->from->fd, f->pipe->in, 4 * SPLICE_WAITING_BYTES);
-	if (n <= 0) {
+		n = move(f->from->fd, f->pipe->in, SPLICE_WAITING_BYTES);
+	if (n > 0)
+		f->waiting = (size_t)n;
+	else
 		let_go(f, m);
-		return WIRE_AGAIN;
-	}
-	f->waiting = (size_t)n;
 	return n;
 }
 
@@ -123,14 +124,14 @@ static ssize_t get_by_copy(struct flow *f, struct flow_means *m)
 }
 
 /*
- * The next helping. Only recv is believed that nothing is there, that it was the last, or that the socket is broken: splice
- * goes no further than to the mark of an urgent byte, and says the one or the other then.
+ * The next helping. Only recv is believed that nothing is there, or that it was the last: splice goes no further than to the
+ * mark of an urgent byte, and says the one or the other then. An error it takes from the socket, so recv would not find it.
  */
 static ssize_t get(struct flow *f, struct flow_means *m)
 {
 	ssize_t n = f->is_bulk ? get_by_pipe(f, m) : WIRE_AGAIN;
 
-	if (n <= 0)
+	if (n == WIRE_AGAIN || n == WIRE_END)
 		n = get_by_copy(f, m);
 	if (n > 0)
 		f->is_bulk = n >= FLOW_BULK_BYTES;

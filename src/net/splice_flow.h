@@ -2,9 +2,9 @@
  * One direction of a pair of splice: what comes from the one socket is put into the other.
  *
  * It reads only when nothing waits, so at most one helping waits at a time: in a pipe that is borrowed for as long, or, where
- * it was copied, in memory of its size. Large helpings go through a pipe. Small ones are copied, which costs less than moving
- * pages; a flow of tiny packets would also hold a page of the kernel's for each of them. A helping is large or small as the one
- * before it was.
+ * it was copied, in memory of its size. Large helpings go through a pipe, which saves a third of the work. Small ones are
+ * copied: for them the work is the same, no pipe is needed, and packets of a few bytes do not each hold a page of the kernel's.
+ * A helping is large or small as the one before it was.
  */
 #ifndef NET_SPLICE_FLOW_H
 #define NET_SPLICE_FLOW_H

@@ -10,9 +10,8 @@
 #include <unistd.h>
 
 /*
- * A smaller pipe is no help, since each of its slots takes a packet, however small that is, and a page at most of what was
- * written: with 16 slots a flow of single packets costs more than to copy it, with the two of a user above his share
- * everything does.
+ * A smaller pipe is no help: each of its slots takes a packet, however small that is. With the 16 of an ordinary one a flow of
+ * single packets costs more than to copy it; with the two that a user above his share gets, everything does.
  */
 static bool enlarge(int fd)
 {

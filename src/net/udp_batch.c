@@ -5,19 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/*
- * Each datagram has a place of its own that holds the longest there can be; pages that no datagram reached stay unused. Were
- * all to begin at the same place of a page, they would push each other out of the processor's cache.
- */
-#define PAGE_BYTES   4096
-#define PLACE_BYTES  (17 * PAGE_BYTES)
-#define STAGGER      256
+/* Each datagram has a place of its own that holds the longest there can be; pages that none has reached are not used. */
+#define PLACE_BYTES  65536
 #define MEMORY_BYTES ((size_t)UDP_BATCH * PLACE_BYTES)
-
-static uint8_t *place(const struct udp_in *in, size_t i)
-{
-	return in->memory + i * PLACE_BYTES + i * STAGGER % PAGE_BYTES;
-}
 
 enum err udp_in_init(struct udp_in *in)
 {
@@ -29,7 +19,7 @@ enum err udp_in_init(struct udp_in *in)
 	madvise(memory, MEMORY_BYTES, MADV_NOHUGEPAGE); /* which would take all of it at the first byte */
 	in->memory = memory;
 	for (size_t i = 0; i < UDP_BATCH; i++) {
-		in->pieces[i] = (struct iovec){ .iov_base = place(in, i), .iov_len = PLACE_BYTES - PAGE_BYTES };
+		in->pieces[i] = (struct iovec){ .iov_base = in->memory + i * PLACE_BYTES, .iov_len = PLACE_BYTES };
 
 		in->msgs[i].msg_hdr = (struct msghdr){ .msg_name       = &in->from[i],
 			                               .msg_namelen    = sizeof(in->from[i]),

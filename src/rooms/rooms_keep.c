@@ -1,7 +1,7 @@
 /*
  * A changed row is copied when it changes, so that the store thread never looks at the boards.
  *
- *	recorded -> waiting, oldest first, each row once -> job: the oldest JOB_ROWS of them -> on disk
+ *	recorded -> waiting, oldest first, each row once -> job: the oldest of them -> on disk, as many as JOB_MS allows
  *	                                                     \__ failed: the same rows again, limits.rooms_keep_ms later
  *
  * One job is under way at a time, and what changes meanwhile waits anew, also when it is a row of that job: the later one is
@@ -15,6 +15,7 @@
 #include "base/metric.h"
 #include "base/pool.h"
 #include "base/tree.h"
+#include "os/clock.h"
 #include "os/log.h"
 #include "store/board.h"
 #include "store/db.h"
@@ -23,8 +24,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some 50 ms of work on a small machine: whoever else wants something of the store waits no longer. */
-#define JOB_ROWS 2048
+/* Whoever else wants something of the store waits no longer for a job; and the loop not at all for one to be put together. */
+#define JOB_MS   50
+#define JOB_ROWS 4096
 
 /* A score may change a row and drop another. */
 #define ROWS_OF_A_SCORE 2
@@ -48,7 +50,8 @@ struct keep_job {
 	struct rooms_keep *keep;
 	struct list        rows;
 	size_t             count;
-	size_t             left_out; /* rows that cannot be kept */
+	size_t             written;  /* of these, from the first on */
+	size_t             left_out; /* of those: rows that cannot be kept */
 };
 
 struct rooms_keep {
@@ -93,36 +96,46 @@ static enum err put_row(struct db *db, const struct change *c)
 	return e == ERR_OK ? board_put(db, &c->row) : e;
 }
 
-static enum err write_rows(struct keep_job *j, struct db *db)
+static enum err write_row(struct keep_job *j, struct db *db, const struct change *c)
 {
-	enum err e = ERR_OK;
+	enum err e = c->is_dropped ? board_drop(db, c->row.title, c->row.number, c->row.folded) : put_row(db, c);
 
-	j->left_out = 0;
-	for (struct list *at = j->rows.next; at != &j->rows && e == ERR_OK; at = at->next) {
-		const struct change *c = CONTAINER(at, struct change, in);
-
-		e = c->is_dropped ? board_drop(db, c->row.title, c->row.number, c->row.folded) : put_row(db, c);
-		/* One that breaks a rule of the table must not keep all others from the disk. */
-		if (e == ERR_INTERNAL && db_in_transaction(db)) {
-			j->left_out++;
-			e = ERR_OK;
-		}
+	/* One that breaks a rule of the table must not keep all others from the disk. */
+	if (e == ERR_INTERNAL && db_in_transaction(db)) {
+		j->left_out++;
+		e = ERR_OK;
 	}
 	return e;
 }
 
+/* At least one row, and no further one after until_ms. */
+static enum err write_rows(struct keep_job *j, struct db *db, int64_t until_ms)
+{
+	j->written = j->left_out = 0;
+	for (struct list *at = j->rows.next; at != &j->rows; at = at->next) {
+		enum err e = write_row(j, db, CONTAINER(at, struct change, in));
+
+		if (e != ERR_OK)
+			return e;
+		j->written++;
+		if (clock_mono_ms() >= until_ms)
+			break;
+	}
+	return ERR_OK;
+}
+
 static enum err run_job(struct job *job, struct db *db)
 {
-	return write_rows(CONTAINER(job, struct keep_job, job), db);
+	return write_rows(CONTAINER(job, struct keep_job, job), db, clock_mono_ms() + JOB_MS);
 }
 
 /* There is no later: what is under way, and may fail, is written once more. */
 static enum err run_last(struct job *job, struct db *db)
 {
 	struct keep_job *last = CONTAINER(job, struct keep_job, job);
-	enum err         e    = write_rows(&last->keep->job, db);
+	enum err         e    = write_rows(&last->keep->job, db, INT64_MAX);
 
-	return e == ERR_OK ? write_rows(last, db) : e;
+	return e == ERR_OK ? write_rows(last, db, INT64_MAX) : e;
 }
 
 static void run_post(struct loop_post *p)
@@ -184,7 +197,8 @@ static void hand_over(struct rooms_keep *k)
 	if (k->is_under_way || k->has_failed || k->is_stopping)
 		return;
 	timer_clear(&k->timer);
-	if (k->job.count == 0)
+	/* What failed is tried as it was: rows that still wait take no more room however often they change. */
+	if (!k->is_late)
 		take(k, &k->job, JOB_ROWS);
 	if (k->job.count == 0)
 		return;
@@ -205,13 +219,12 @@ static void on_timer(struct timer *t, int64_t now_ms)
 	hand_over(CONTAINER(t, struct rooms_keep, timer));
 }
 
-static void give_rows(struct rooms_keep *k, struct keep_job *j)
+/* The first rows of the job are done with. */
+static void give_rows(struct rooms_keep *k, struct keep_job *j, size_t count)
 {
-	struct list *l;
-
-	while ((l = list_take_first(&j->rows)))
-		pool_give(&k->changes, CONTAINER(l, struct change, in));
-	j->count = 0;
+	for (size_t i = 0; i < count; i++)
+		pool_give(&k->changes, CONTAINER(list_take_first(&j->rows), struct change, in));
+	j->count -= count;
 	note_count(k);
 }
 
@@ -222,7 +235,7 @@ static void note_result(struct rooms_keep *k, const struct keep_job *j, enum err
 		return;
 	}
 	if (k->is_late)
-		log_info("rooms", 0, "keeps-again", "rows=%zu", j->count);
+		log_info("rooms", 0, "keeps-again", "rows=%zu", j->written);
 	if (j->left_out > 0)
 		log_error("rooms", 0, "leaves-out", "rows=%zu note=\"see the lines above\"", j->left_out);
 	k->is_late = false;
@@ -238,8 +251,8 @@ static void done_job(struct job *job, enum err result)
 		return; /* its rows are the last job's, too */
 	note_result(k, j, result);
 	if (result == ERR_OK)
-		give_rows(k, j);
-	if (result == ERR_OK && tree_count(&k->by_row) >= JOB_ROWS)
+		give_rows(k, j, j->written);
+	if (result == ERR_OK && (j->count > 0 || tree_count(&k->by_row) >= JOB_ROWS))
 		hand_over(k);
 	else if (k->changes.used > 0)
 		set_timer(k);
@@ -251,8 +264,8 @@ static void done_last(struct job *job, enum err result)
 
 	if (result != ERR_OK)
 		log_error("rooms", 0, "loses", "rows=%zu error=%s", k->changes.used, err_name(result));
-	give_rows(k, &k->job);
-	give_rows(k, &k->last);
+	give_rows(k, &k->job, k->job.count);
+	give_rows(k, &k->last, k->last.count);
 }
 
 void rooms_keep_stop(struct rooms_keep *k)

@@ -200,13 +200,13 @@ static void room_close(struct rooms_state *s, struct rooms_room *room)
 	pool_give(&s->room_pool, room);
 }
 
-void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const struct rooms_member *but, size_t len)
+void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const struct rooms_player *but, size_t len)
 {
 	for (struct list *at = room->members.next; at != &room->members; at = at->next) {
-		struct rooms_member *m = CONTAINER(at, struct rooms_member, in_room);
+		struct rooms_player *to = CONTAINER(at, struct rooms_member, in_room)->player;
 
-		if (m != but)
-			rooms_send(s, m->player, len);
+		if (to != but)
+			rooms_send(s, to, len);
 	}
 }
 

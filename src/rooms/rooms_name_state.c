@@ -2,8 +2,8 @@
  * Names and titles: who has one, and how long it is remembered without.
  *
  * A name is remembered for a while after a take-over, so that two machines behind one router do not push each other out for
- * ever.  A title is remembered while somebody is in it or it has a board; it counts for the address that brought it, because
- * there is place for few, and all are taken for good once they have boards.
+ * ever.  A title is remembered while somebody is in it or it has a board.  Without a list of titles there is place for so many,
+ * which are taken for good once they have boards: each counts for the address that brought it.
  */
 #include "rooms/rooms_state_inside.h"
 
@@ -98,7 +98,7 @@ void rooms_names_forget(struct rooms_state *s, int64_t now_ms)
 
 /* Titles */
 
-static bool is_allowed(const struct rooms_state *s, const uint8_t title[ROOMS_TITLE_BYTES])
+bool rooms_title_is_allowed(const struct rooms_state *s, const uint8_t title[ROOMS_TITLE_BYTES])
 {
 	if (!s->titles)
 		return true;
@@ -127,6 +127,7 @@ static void count_boarded(void *arg, const struct rooms_board *board, const stru
 	b->count += !map_get(&b->s->by_title, title);
 }
 
+/* Those of one who is exempt do not count. */
 static size_t brought_by(const struct rooms_state *s, const uint8_t addr[ROOMS_ADDR_BYTES])
 {
 	size_t count = 0;
@@ -143,7 +144,7 @@ static bool may_bring(const struct rooms_state *s, const struct rooms_player *p)
 {
 	struct boarded b = { .s = s };
 
-	if (!p->from.is_exempt && brought_by(s, p->from.addr) >= (size_t)s->limits->rooms_titles_per_address)
+	if (brought_by(s, p->from.addr) >= (size_t)s->limits->rooms_titles_per_address)
 		return false;
 	rooms_boards_each(s->boards, count_boarded, &b);
 	return map_count(&s->by_title) + b.count < (size_t)s->limits->rooms_titles;
@@ -167,15 +168,13 @@ static struct rooms_title *make_title(struct rooms_state *s, const uint8_t title
 struct rooms_title *rooms_title_get(struct rooms_state *s, const struct rooms_player *p,
                                     const uint8_t title[ROOMS_TITLE_BYTES])
 {
-	if (!is_allowed(s, title))
-		return NULL;
-
 	struct rooms_title *t = map_get(&s->by_title, title);
 
 	if (t)
 		return t;
 
-	bool is_new = !rooms_boards_have_title(s->boards, title);
+	/* Those of a list are no news to the operator. */
+	bool is_new = !s->titles && !rooms_boards_have_title(s->boards, title);
 
 	if (is_new && !may_bring(s, p))
 		return NULL;

@@ -257,7 +257,7 @@ static void tell_data(struct rooms_state *s, const struct rooms_member *owner, c
 	wr_be(&l.w, r->room_id, 8);
 	wr_be(&l.w, r->which, 1);
 	rooms_blob_put(&l.w, r->data.bytes, r->data.len);
-	rooms_tell(s, owner->room, owner, rooms_letter_end(&l));
+	rooms_tell(s, owner->room, owner->player, rooms_letter_end(&l));
 }
 
 enum rooms_code rooms_do_set(struct rooms_state *s, struct rooms_player *p, const struct rooms_request *r,
@@ -306,7 +306,7 @@ enum rooms_code rooms_do_message(struct rooms_state *s, struct rooms_player *p, 
 	if (to)
 		rooms_letter_send(s, &l, to->player);
 	else
-		rooms_tell(s, m->room, m, rooms_letter_end(&l));
+		rooms_tell(s, m->room, p, rooms_letter_end(&l));
 	return ROOMS_FINE;
 }
 

@@ -232,6 +232,8 @@ static enum rooms_code do_hello(struct rooms_state *s, struct rooms_player *p, c
 
 	if (holder && holder != p && !may_replace(s, p, name, now.mono_ms))
 		return ROOMS_TAKEN;
+	if (!rooms_title_is_allowed(s, r->title))
+		return ROOMS_NOT_FOUND;
 
 	struct rooms_title *title = rooms_title_get(s, p, r->title);
 

@@ -65,7 +65,7 @@ void rooms_member_remove(struct rooms_state *s, struct rooms_member *m);
 void rooms_leave_all(struct rooms_state *s, struct rooms_player *p);
 
 /* The frame that was ended, to all but one (or NULL). */
-void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const struct rooms_member *but, size_t len);
+void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const struct rooms_player *but, size_t len);
 
 /* Whether all that a room says to one who joins it fits a frame. */
 bool rooms_fits(size_t members, size_t blob_bytes);
@@ -99,7 +99,9 @@ struct rooms_title {
 	struct list         in_titles;
 };
 
-/* The title for a player who wants to be in it: he is not yet. NULL: not allowed, over a limit, or out of memory. */
+/* Whether the operator wants it to be played. */
+bool rooms_title_is_allowed(const struct rooms_state *s, const uint8_t title[ROOMS_TITLE_BYTES]);
+/* The title for a player who wants to be in it: he is not yet. NULL: over a limit, or out of memory. */
 struct rooms_title *rooms_title_get(struct rooms_state *s, const struct rooms_player *p,
                                     const uint8_t title[ROOMS_TITLE_BYTES]);
 void                rooms_title_enter(struct rooms_player *p, struct rooms_title *title);

@@ -55,9 +55,7 @@ enum err board_put(struct db *db, const struct board_row *row)
 	q_int(&q, ":seq", (int64_t)row->seq);
 	bind_text(&q, ":name_text", row->name, length(row->name, sizeof(row->name)));
 	bind_text(&q, ":comment_text", row->comment, row->comment_len);
-
-	enum err e = q_done(&q);
-	return e == ERR_OK && q_changed(&q) == 0 ? ERR_NOT_FOUND : e;
+	return q_done(&q);
 }
 
 enum err board_drop(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint32_t number,

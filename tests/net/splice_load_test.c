@@ -162,25 +162,47 @@ Test(splice_load, who_waits_costs_nothing)
 
 /* Pipes */
 
+/*
+ * A stream of which something waits in a pipe, with nothing else in one. That a small helping is the one that waits, which is in
+ * none, happens now and then.
+ */
+static void stick_in_pipe(struct splice_stream *s)
+{
+	for (int tries = 0; tries < 20; tries++) {
+		splice_stream_open(s, &f, 4096);
+		struct splice_lane stuck = lane(s, 0, 256 * MIB);
+
+		splice_lanes_fill(&stuck, 1);
+		if (splice_count_pipe_ends(&f) == 2)
+			return;
+		splice_stream_close(s);
+		tcp_fixture_await(&f.ended, f.begun);
+	}
+	cr_assert_fail("nothing waits in a pipe");
+}
+
+#define BULKS (2 * SPLICE_PIPES_SPARE)
+
 Test(splice_load, what_waits_of_a_bulk_waits_in_a_pipe_that_others_get_later)
 {
-	static struct splice_stream s[SPLICE_PIPES_SPARE + 2];
+	static struct splice_stream s[BULKS];
 
 	for (size_t round = 0; round < 2; round++) {
-		struct splice_lane lanes[COUNT_OF(s)];
+		struct splice_lane lanes[BULKS];
 
-		for (size_t i = 0; i < COUNT_OF(s); i++) {
+		for (size_t i = 0; i < BULKS; i++) {
 			splice_stream_open(&s[i], &f, 4096);
 			lanes[i] = lane(&s[i], 0, 64 * MIB);
 		}
-		splice_lanes_fill(lanes, COUNT_OF(s));
-		for (size_t i = 0; i < COUNT_OF(s); i++) {
+		splice_lanes_fill(lanes, BULKS);
+		for (size_t i = 0; i < BULKS; i++) {
 			lanes[i].total = lanes[i].sent + 1;
 			cr_expect_gt(splice_lane_held(&s[i], &lanes[i]), 0);
 		}
-		cr_expect_eq(splice_count_pipe_ends(&f), 2 * COUNT_OF(s));
-		splice_lanes_run(lanes, COUNT_OF(s));
-		for (size_t i = 0; i < COUNT_OF(s); i++)
+		cr_expect_gt(splice_count_pipe_ends(&f), (size_t)2 * SPLICE_PIPES_SPARE);
+		cr_expect_leq(splice_count_pipe_ends(&f), (size_t)2 * BULKS);
+		splice_lanes_run(lanes, BULKS);
+		for (size_t i = 0; i < BULKS; i++)
 			splice_stream_close(&s[i]);
 		tcp_fixture_await(&f.ended, f.begun);
 		cr_expect_eq(splice_count_pipe_ends(&f), (size_t)2 * SPLICE_PIPES_SPARE);
@@ -192,11 +214,7 @@ Test(splice_load, a_pipe_that_is_not_empty_is_given_to_nobody)
 	static struct splice_stream s;
 
 	for (int i = 0; i < 2; i++) {
-		splice_stream_open(&s, &f, 4096);
-		struct splice_lane stuck = lane(&s, 0, 64 * MIB);
-
-		splice_lanes_fill(&stuck, 1);
-		cr_expect_eq(splice_count_pipe_ends(&f), 2);
+		stick_in_pipe(&s);
 		dial_abort(s.ends[0]);
 		s.ends[0] = -1;
 		tcp_fixture_await(&s.ended, 1);
@@ -230,7 +248,6 @@ Test(splice_load, without_a_descriptor_for_a_pipe_it_waits_in_memory)
 	size_t                      count, before;
 
 	splice_stream_open(&s, &f, 4096);
-	splice_stream_dial(&later, &f, 4096);
 	count                      = take_descriptors(fillers, COUNT_OF(fillers), 1);
 	struct splice_lane both[2] = { lane(&s, 0, 256 * MIB), lane(&s, 1, 256 * MIB) };
 
@@ -251,13 +268,9 @@ Test(splice_load, without_a_descriptor_for_a_pipe_it_waits_in_memory)
 		close(fillers[--count]);
 	cr_expect_eq(splice_count_pipe_ends(&f), 0);
 	loop_thread_advance(&f.on, SPLICE_PIPE_PAUSE_MS);
-	cr_assert_eq(splice_stream_begin(&later, (const uint8_t *const[2]){ NULL, NULL }, (const size_t[2]){ 0, 0 }),
-	             ERR_OK);
-	struct splice_lane stuck = lane(&later, 0, 256 * MIB);
-
-	splice_lanes_fill(&stuck, 1);
-	cr_expect_eq(splice_count_pipe_ends(&f), 2, "now there is one");
 	splice_stream_close(&s);
+	tcp_fixture_await(&s.ended, 1);
+	stick_in_pipe(&later); /* now there is one */
 	splice_stream_close(&later);
 }
 
@@ -275,13 +288,25 @@ static size_t take_pages(int (*pipes)[2], size_t max)
 	return count;
 }
 
-/* Whoever may do all has no share. */
-static void be_nobody(void)
+/* Whoever may do all has no share. False: that cannot be had. */
+static bool be_nobody(void)
 {
-	if (geteuid() != 0)
-		return;
-	cr_assert_eq(setresuid(65534, 65534, 65534), 0);
-	cr_assert_eq(prctl(PR_SET_DUMPABLE, 1), 0); /* else its own /proc is closed to it */
+	if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0)
+		return false;
+	return prctl(PR_SET_DUMPABLE, 1) == 0; /* else its own /proc is closed to it */
+}
+
+static size_t share_of_pages(void)
+{
+	FILE         *file  = fopen("/proc/sys/fs/pipe-user-pages-soft", "re");
+	unsigned long pages = 0;
+	char          line[32];
+
+	if (file && fgets(line, sizeof(line), file))
+		pages = strtoul(line, NULL, 10);
+	if (file)
+		fclose(file);
+	return pages ? pages : SIZE_MAX;
 }
 
 Test(splice_load, above_the_users_share_of_pipes_it_waits_in_memory)
@@ -290,7 +315,8 @@ Test(splice_load, above_the_users_share_of_pipes_it_waits_in_memory)
 	static int                  pipes[1024][2];
 	size_t                      count, before;
 
-	be_nobody();
+	if (share_of_pages() > (size_t)256 * (COUNT_OF(pipes) - 2) || !be_nobody())
+		cr_skip_test("there is no share, or no right to be somebody who has one");
 	count  = take_pages(pipes, COUNT_OF(pipes));
 	before = splice_count_pipe_ends(&f);
 	splice_stream_open(&s, &f, 4096);
@@ -304,23 +330,28 @@ Test(splice_load, above_the_users_share_of_pipes_it_waits_in_memory)
 
 /* Many */
 
-#define STUCK_STREAMS (SPLICE_PIPES_MAX / 2 + 4)
+#define STUCK_STREAMS (SPLICE_PIPES_MAX / 2 + 16)
 
 Test(splice_load, there_is_an_end_to_how_many_pipes_there_are)
 {
 	static struct splice_stream s[STUCK_STREAMS];
 	static struct splice_lane   lanes[2 * STUCK_STREAMS];
 	size_t                      before;
+	int                         small = 65536; /* or it takes long to fill them all */
 
 	listen_raise_files();
 	before = splice_count_descriptors();
 	for (size_t i = 0; i < STUCK_STREAMS; i++) {
 		splice_stream_open(&s[i], &f, 4096);
-		for (int from = 0; from < 2; from++)
+		for (int from = 0; from < 2; from++) {
+			setsockopt(s[i].ends[from], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
 			lanes[2 * i + (size_t)from] = lane(&s[i], from, 64 * MIB);
+		}
 	}
 	splice_lanes_fill(lanes, COUNT_OF(lanes));
-	cr_expect_eq(splice_count_pipe_ends(&f), (size_t)2 * SPLICE_PIPES_MAX);
+	/* Of some it is a small helping that waits, which is in none. */
+	cr_expect_leq(splice_count_pipe_ends(&f), (size_t)2 * SPLICE_PIPES_MAX);
+	cr_expect_geq(splice_count_pipe_ends(&f), (size_t)SPLICE_PIPES_MAX);
 	for (size_t i = 0; i < COUNT_OF(lanes); i++)
 		lanes[i].total = lanes[i].sent + 1;
 	splice_lanes_run(lanes, COUNT_OF(lanes));

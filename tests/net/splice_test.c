@@ -85,6 +85,19 @@ static struct splice_lane lane(int from, uint64_t total)
 	return (struct splice_lane){ .from = s.ends[from], .to = s.ends[!from], .total = total };
 }
 
+/* So much came from the end 0 at a time that its next bytes are tried by a pipe. */
+static void pass_in_bulk(void)
+{
+	struct splice_lane bulk    = lane(0, (uint64_t)2 * FLOW_BULK_BYTES);
+	pthread_t          blocker = loop_thread_look_away(&f.on);
+
+	say(bulk.from, splice_bytes_at(0), (size_t)bulk.total);
+	pthread_join(blocker, NULL);
+	bulk.sent       = bulk.total;
+	bulk.stays_open = true;
+	splice_lanes_run(&bulk, 1);
+}
+
 /* Bytes */
 
 Test(splice, bytes_pass_both_ways_at_once_however_they_are_cut)
@@ -158,10 +171,7 @@ Test(splice, first_bytes_come_before_all_others_and_are_not_counted)
 Test(splice, an_urgent_byte_stops_nothing)
 {
 	splice_stream_open(&s, &f, 0);
-	struct splice_lane before = lane(0, 4 * MIB);
-
-	before.stays_open = true;
-	splice_lanes_run(&before, 1); /* large helpings from here on */
+	pass_in_bulk();
 	cr_assert_eq(send(s.ends[0], "!", 1, MSG_OOB | MSG_NOSIGNAL), 1);
 	say(s.ends[0], "on it goes", 10);
 	hear(s.ends[1], "on it goes", 10);
@@ -265,6 +275,21 @@ Test(splice, words_before_a_reset_arrive)
 	splice_stream_close(&s);
 }
 
+Test(splice, a_reset_of_a_bulk_is_no_end)
+{
+	for (int is_half = 0; is_half < 2; is_half++) {
+		splice_stream_open(&s, &f, 0);
+		if (is_half)
+			shutdown(s.ends[1], SHUT_WR);
+		pass_in_bulk();
+		dial_abort(s.ends[0]);
+		s.ends[0] = -1;
+		cr_expect_eq(next(s.ends[1]), DIAL_RESET);
+		tcp_fixture_await(&s.ended, 1);
+		splice_stream_close(&s);
+	}
+}
+
 Test(splice, a_reset_is_passed_on_though_the_other_takes_nothing)
 {
 	splice_stream_open(&s, &f, 4096);
@@ -360,6 +385,28 @@ Test(splice, what_cannot_begin_is_closed_and_not_told_of)
 	splice_stream_close(&s);
 	cr_expect_eq(s.ended, 0);
 	cr_expect_eq(splice_count_descriptors(), before);
+}
+
+/* As a child that is being started may: it has them all until it runs its program. */
+Test(splice, a_descriptor_that_somebody_else_still_holds_does_no_harm)
+{
+	int held[2];
+
+	splice_stream_open(&s, &f, 0);
+	for (int i = 0; i < 2; i++)
+		held[i] = dup(s.legs[i]);
+	shutdown(s.ends[0], SHUT_WR);
+	shutdown(s.ends[1], SHUT_WR);
+	tcp_fixture_await(&s.ended, 1);
+	cr_expect_eq(option(held[0], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000, "its last bytes are not offered for ever");
+	cr_expect_eq(option(held[1], IPPROTO_TCP, TCP_USER_TIMEOUT), 60000);
+	dial_abort(s.ends[0]);
+	s.ends[0] = -1;
+	splice_stream_close(&s);
+	loop_thread_advance(&f.on, 0); /* a turn in which it would be told of */
+	loop_thread_advance(&f.on, 0);
+	close(held[0]);
+	close(held[1]);
 }
 
 /* Stopping */

@@ -213,8 +213,8 @@ Test(rooms_client, datagrams_are_to_the_letter)
 	c->token   = TOKEN2;
 	gamer_probe_saying(c, (const uint8_t[]){ 192, 168, 1, 5 });
 	expect_packet("50 53 4E 52  01  00 00 00 06  5E 6F 70 81  C0 A8 01 05");
-	cr_expect_str_eq(c->public_ip, "203.0.113.9");
 	cr_expect_eq(c->public_port, 40001);
+	cr_expect_eq(strcmp(c->public_ip, "203.0.113.9"), 0);
 
 	gamer_send_udp(c, out, gamer_punch_packet(out, 6));
 	expect_packet("50 53 4E 52  02  00 00 00 06");

@@ -407,6 +407,21 @@ Test(rooms_path_state, one_whose_route_changes_all_the_time_is_told_of_so_often)
 	table_expect(carol, ROUTE(2, 0));
 }
 
+Test(rooms_path_state, probes_that_nobody_is_told_of_do_not_count)
+{
+	table.state.relays = true;
+	for (int i = 0; i < 21; i++)
+		table_probe(bob, 40001, locals[i % 2]);
+	room_of_three();
+	for (int i = 1; i < 11; i++) {
+		table_probe(bob, 40001, locals[i % 2]);
+		table_expect(alice, i % 2 ? ROUTE(2, 0) : ROUTE(2, 1));
+		table_expect(carol, i % 2 ? ROUTE(2, 0) : ROUTE(2, 1));
+	}
+	table_probe(bob, 40001, locals[1]);
+	table_expect_silence();
+}
+
 Test(rooms_path_state, one_who_joins_while_the_others_are_not_told_yet_ends_up_with_the_truth)
 {
 	struct table_seat *dave = table_player("192.0.2.4", "dave");

@@ -165,6 +165,28 @@ Test(rooms_slow, one_who_reads_again_gets_all_of_it_in_order)
 	gamer_free(slow);
 }
 
+/* Answers to what came in one go would be too much together; but he takes them. */
+Test(rooms_slow, what_waits_leaves_before_it_is_too_much_for_one_who_reads)
+{
+	enum { PAGES = 3 };
+	static const uint8_t page[] = { ASK_SEARCH_ROOMS, 0, 8, 0, 0, 0, 1, 0, 0, 0, 9 };
+	uint8_t              pages[PAGES * sizeof(page)];
+
+	s = server_start((const char *[]){ "limits.rooms_output=131072", NULL });
+
+	struct gamer *alice = gamer_new(s, TITLE, "alice"), *bob = gamer_new(s, TITLE, "bob");
+
+	memset(data, 'x', sizeof(data));
+	gamer_create(alice, 4, BYTES(data, DATA_BYTES));
+	for (size_t i = 0; i < PAGES; i++)
+		memcpy(pages + i * sizeof(page), page, sizeof(page));
+	cr_assert(gamer_send(bob, pages, sizeof(pages)));
+	for (size_t i = 0; i < PAGES; i++)
+		cr_expect_eq(gamer_next(bob, DIAL_PATIENCE_MS)->type, ANSWER_ROOM_LIST);
+	gamer_free(alice);
+	gamer_free(bob);
+}
+
 /* He may be a script: all is asked, the output ends, and then he reads. */
 Test(rooms_slow, one_who_ends_his_output_still_gets_all_his_answers)
 {

@@ -340,6 +340,16 @@ Test(rooms_state, a_take_over_is_remembered_when_its_player_has_left)
 	table_hello(fourth, TABLE_TITLE, "alice");
 }
 
+Test(rooms_state, who_took_a_name_over_may_say_hello_again_with_it)
+{
+	struct table_seat *alice;
+
+	table_player(HERE, "alice");
+	alice = table_player(HERE, "alice");
+	table_hello(alice, TABLE_TITLE, "alice");
+	table_hello(alice, "OTHER", "ALICE");
+}
+
 Test(rooms_state, another_name_of_that_address_can_be_taken_over)
 {
 	table_player(HERE, "alice");
@@ -552,11 +562,26 @@ Test(rooms_state, only_allowed_titles_are_played_when_there_is_a_list)
 
 	table.state.titles      = allowed;
 	table.state.title_count = COUNT_OF(allowed);
-	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_LIMIT);
-	refuse_hello(alice, "NPWR00001", "alice", ROOMS_LIMIT);
+	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_NOT_FOUND);
+	refuse_hello(alice, "NPWR00001", "alice", ROOMS_NOT_FOUND);
 	table_hello(alice, "NPWR00002_0", "alice");
-	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_LIMIT);
+	refuse_hello(alice, "NPWR00003_0", "alice", ROOMS_NOT_FOUND);
 	table_hello(alice, "NPWR00001_0", "alice");
+	refuse_hello(table_sit(THERE), "NPWR00003_0", "alice", ROOMS_TAKEN);
+	table.refuses[ROOMS_ASK_NAME] = true;
+	refuse_hello(table_sit(THERE), "NPWR00003_0", "bob", ROOMS_NOT_FOUND);
+}
+
+Test(rooms_state, all_titles_of_a_list_are_played_however_many)
+{
+	static const uint8_t allowed[][ROOMS_TITLE_BYTES] = { "T0", "T1", "T2" };
+
+	table.state.titles                    = allowed;
+	table.state.title_count               = COUNT_OF(allowed);
+	table.limits.rooms_titles             = 1;
+	table.limits.rooms_titles_per_address = 1;
+	fill_titles(HERE, 0, 3);
+	refuse_hello(table_sit(HERE), "T3", "late", ROOMS_NOT_FOUND);
 }
 
 Test(rooms_state, there_are_so_many_titles_and_no_more)
@@ -608,6 +633,15 @@ Test(rooms_state, titles_with_a_board_count_and_are_always_let_in)
 	refuse_hello(late, "LATE", "late", ROOMS_LIMIT);
 }
 
+Test(rooms_state, a_title_that_is_played_and_has_a_board_counts_once)
+{
+	table.limits.rooms_titles = 2;
+	make_board("A", 1);
+	table_hello(table_sit(HERE), "A", "alice");
+	table_hello(table_sit(HERE), "B", "bob");
+	refuse_hello(table_sit(HERE), "C", "carol", ROOMS_LIMIT);
+}
+
 Test(rooms_state, one_address_brings_so_many_titles)
 {
 	struct table_seat *late = table_sit("192.0.2.1"), *other = table_sit("192.0.2.2");
@@ -617,6 +651,15 @@ Test(rooms_state, one_address_brings_so_many_titles)
 	table_hello(other, "LATE", "other");
 	table_hello(late, "LATE", "late");
 	table_hello(late, "T3", "late");
+}
+
+Test(rooms_state, a_title_that_had_a_board_already_counts_for_nobody)
+{
+	table.limits.rooms_titles_per_address = 1;
+	make_board("A", 1);
+	table_hello(table_sit(HERE), "A", "alice");
+	table_hello(table_sit(HERE), "B", "bob");
+	refuse_hello(table_sit(HERE), "C", "carol", ROOMS_LIMIT);
 }
 
 Test(rooms_state, a_title_counts_for_who_brought_it_while_anybody_is_in_it)

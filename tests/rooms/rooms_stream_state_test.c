@@ -251,6 +251,18 @@ Test(rooms_stream_state, a_failed_accept_leaves_the_offer_open)
 	cr_expect_eq(say_accept(bob, 1), ROOMS_FINE);
 }
 
+Test(rooms_stream_state, whose_name_was_taken_over_has_no_token_to_accept_with)
+{
+	struct table_seat *again = table_sit(THERE);
+
+	offer(&legs[0]);
+	table_hello(again, TABLE_TITLE, "bob");
+	table_ignore(alice);
+	cr_expect_eq(bob->player.token, 0);
+	cr_expect_eq(say_accept(bob, 1), ROOMS_NOT_FOUND);
+	cr_expect_eq(say_accept(again, 1), ROOMS_NOT_FOUND);
+}
+
 Test(rooms_stream_state, a_player_has_so_many_offers_and_no_more)
 {
 	for (int i = 0; i < 8; i++)

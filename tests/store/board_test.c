@@ -291,15 +291,15 @@ Test(board, people_see_ranks_as_players_do)
 	make(db, "t", 1, 0);
 	make(db, "t", 2, 1);
 	for (uint32_t board = 1; board <= 2; board++) {
-		put(db, "t", board, "late", 5, 4);
-		put(db, "t", board, "first", 5, 2);
+		put(db, "t", board, "amy", 5, 4);
+		put(db, "t", board, "zoe", 5, 2);
 		put(db, "t", board, "min", INT64_MIN, 3);
 		put(db, "t", board, "max", INT64_MAX, 1);
 	}
-	cr_expect_str_eq(seen(db, "WHERE board = 1"), "t/1/1/max/9223372036854775807/ t/1/2/first/5/ t/1/3/late/5/ "
+	cr_expect_str_eq(seen(db, "WHERE board = 1"), "t/1/1/max/9223372036854775807/ t/1/2/zoe/5/ t/1/3/amy/5/ "
 	                                              "t/1/4/min/-9223372036854775808/ ");
 	cr_expect_str_eq(seen(db, "WHERE title = 't' AND board = 2 AND rank <= 2"),
-	                 "t/2/1/min/-9223372036854775808/ t/2/2/first/5/ ");
+	                 "t/2/1/min/-9223372036854775808/ t/2/2/zoe/5/ ");
 	cr_expect_eq(data_ask(db, "SELECT count(DISTINCT recorded) FROM leaderboard "
 	                          "WHERE recorded = '2026-11-01 12:00:00'"),
 	             1);
@@ -309,7 +309,7 @@ Test(board, people_see_ranks_as_players_do)
 Test(board, people_see_nothing_that_could_fool_them)
 {
 	struct db       *db  = data_open_db();
-	struct board_row row = row_of("t\x1b[2J\xff", 1, "\xe2\x80\xaelia\xff\x07", 1, 1);
+	struct board_row row = row_of("t\x1b[2J\xff", 1, "\xe2\x80\xaelia\xe2\x80\xac\xff\x07", 1, 1);
 
 	row.comment_len = 14;
 	memcpy(row.comment, "a\nb\x00\xe2\x80\x8b\xf0\x9f\x90\xb1\xc2\x85!", 14);

@@ -245,32 +245,38 @@ struct gamer_message *gamer_next(struct gamer *c, int patience_ms)
 	return take(c, &c->waiting);
 }
 
+/* What waits at this place, or comes until then. */
+static struct gamer_message *wait_at(struct gamer *c, struct gamer_message *const *at, int64_t deadline_ms)
+{
+	if (!*at)
+		fetch(c, deadline_ms);
+	return *at;
+}
+
 struct gamer_message *gamer_next_push(struct gamer *c, int patience_ms)
 {
 	int64_t                deadline_ms = real_now_ms() + patience_ms;
-	struct gamer_message **at          = &c->waiting;
+	struct gamer_message **at          = &c->waiting, *m;
 
-	for (;;) {
-		if (!*at && !fetch(c, deadline_ms))
-			return NULL;
-		if (gamer_is_push((*at)->type))
+	while ((m = wait_at(c, at, deadline_ms))) {
+		if (gamer_is_push(m->type))
 			return take(c, at);
-		at = &(*at)->next;
+		at = &m->next;
 	}
+	return NULL;
 }
 
 static struct gamer_message *find_answer(struct gamer *c, uint32_t req)
 {
 	int64_t                deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
-	struct gamer_message **at          = &c->waiting;
+	struct gamer_message **at          = &c->waiting, *m;
 
-	for (;;) {
-		if (!*at && !fetch(c, deadline_ms))
-			return NULL;
-		if (!gamer_is_push((*at)->type) && (*at)->req == req)
+	while ((m = wait_at(c, at, deadline_ms))) {
+		if (!gamer_is_push(m->type) && m->req == req)
 			return take(c, at);
-		at = &(*at)->next;
+		at = &m->next;
 	}
+	return NULL;
 }
 
 struct gamer_message *gamer_answer(struct gamer *c, uint32_t req)

@@ -77,6 +77,9 @@ struct gamer *gamer_dial_way(const struct gamer_way *way);
 struct gamer *gamer_new(const struct server *s, const char *title, const char *name);
 struct gamer *gamer_new_from(const struct server *s, const char *from, const char *title, const char *name);
 
+/* alice and bob in a room of hers for four, with all that this caused taken. The room. */
+uint64_t gamer_meet(const struct server *s, const char *title, struct gamer **alice, struct gamer **bob);
+
 void gamer_free(struct gamer *c);   /* hangs up; NULL is fine */
 void gamer_hangup(struct gamer *c); /* the control connection only */
 void gamer_abort(struct gamer *c);  /* the same so that the server sees a reset */

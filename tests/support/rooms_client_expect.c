@@ -1,4 +1,4 @@
-/* What gamer_expect_ of support/rooms_client.h is. */
+/* What gamer_expect_ of support/rooms_client.h is, and what is made of it. */
 #include "support/rooms_client.h"
 
 #include <criterion/criterion.h>
@@ -129,4 +129,19 @@ void gamer_expect_end_at(struct gamer_place at, struct gamer *c)
 	struct gamer_message *m = gamer_next(c, DIAL_PATIENCE_MS);
 
 	cr_assert(!m && c->fd < 0, "%s:%d: %s instead of the end", at.file, at.line, show(c, m));
+}
+
+uint64_t gamer_meet(const struct server *s, const char *title, struct gamer **alice, struct gamer **bob)
+{
+	*alice        = gamer_new(s, title, "alice");
+	*bob          = gamer_new(s, title, "bob");
+	uint64_t room = gamer_create(*alice, 4, NOTHING)->room_id;
+
+	gamer_join(*bob, room, NOTHING);
+	gamer_expect_joined(*alice, room, *bob);
+	if ((*alice)->relays) {
+		gamer_expect_route(*alice, room, (*bob)->user_id, 0);
+		gamer_expect_route(*bob, room, (*alice)->user_id, 0);
+	}
+	return room;
 }
