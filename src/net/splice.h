@@ -27,9 +27,10 @@ struct splice;
 
 /* For one of the two sides. */
 struct splice_side {
-	int            fd;    /* connected, non-blocking; the module's from splice_begin on, also on failure */
-	const uint8_t *first; /* bytes that this side is sent before all others; copied */
-	size_t         first_len;
+	int fd; /* connected, non-blocking; the module's from splice_begin on, also on failure */
+	const uint8_t
+		*first; /* bytes that this side is sent before all others; copied. The second side gets its own first */
+	size_t   first_len;
 };
 
 /*
