@@ -68,10 +68,12 @@ static bool is_lost(struct p2p_clients *set)
 void p2p_client_to_player(struct p2p_client *c, const struct p2p_client_address *to, const void *bytes, size_t len)
 {
 	c->set->sent++;
-	if (is_lost(c->set))
-		c->set->lost++;
-	else
+	if (!is_lost(c->set)) {
 		p2p_client_datagram(c, c->udp, to, bytes, len);
+		return;
+	}
+	c->set->lost++;
+	c->set->links_lost += ((const uint8_t *)bytes)[3] == P2P_CLIENT_LINK;
 }
 
 static void read_datagram(struct p2p_client *c, int fd, const uint8_t *bytes, size_t len,
@@ -136,7 +138,7 @@ static int64_t sooner(int64_t a, int64_t b)
 
 static void tick(struct p2p_client *c, int64_t now_ms)
 {
-	if (!c->ws || !c->has_hello)
+	if (!c->ws || !c->has_hello || c->is_paused)
 		return;
 	c->due_ms = p2p_client_tick_nat(c, now_ms);
 	c->due_ms = sooner(c->due_ms, p2p_client_tick_punch(c, now_ms));
@@ -148,9 +150,11 @@ static size_t gather_fds(struct pollfd *fds, const struct p2p_clients *set)
 	size_t count = 0;
 
 	for (const struct p2p_client *c = set->first; c; c = c->next) {
-		fds[count++] = (struct pollfd){ .fd = c->ws ? c->ws->fd : -1, .events = POLLIN };
-		fds[count++] = (struct pollfd){ .fd = c->udp, .events = POLLIN };
-		fds[count++] = (struct pollfd){ .fd = c->check_udp, .events = POLLIN };
+		bool is_deaf = c->is_paused;
+
+		fds[count++] = (struct pollfd){ .fd = c->ws && !is_deaf ? c->ws->fd : -1, .events = POLLIN };
+		fds[count++] = (struct pollfd){ .fd = is_deaf ? -1 : c->udp, .events = POLLIN };
+		fds[count++] = (struct pollfd){ .fd = is_deaf ? -1 : c->check_udp, .events = POLLIN };
 	}
 	return count;
 }
@@ -160,7 +164,7 @@ static int64_t next_due(const struct p2p_clients *set, int64_t deadline_ms)
 	int64_t due_ms = deadline_ms;
 
 	for (const struct p2p_client *c = set->first; c; c = c->next) {
-		if (c->ws && c->has_hello)
+		if (c->ws && c->has_hello && !c->is_paused)
 			due_ms = sooner(due_ms, c->due_ms);
 	}
 	return due_ms;

@@ -56,7 +56,7 @@ struct p2p_clients {
 	/* Of datagrams between players so many in a thousand are lost, by chance; the seed makes it the same chance each time. */
 	unsigned lost_per_mille;
 	uint64_t seed;
-	size_t   sent, lost; /* such datagrams, so far */
+	size_t   sent, lost, links_lost; /* such datagrams, so far; of the lost ones, LINK packets */
 	void (*on_message)(void *arg, struct p2p_client *c, const struct p2p_client_message *m);
 	void *on_message_arg;
 };
@@ -68,6 +68,7 @@ struct p2p_client_options {
 	const char *local;      /* its own address, to tell the others; NULL: none */
 	bool        relay_only; /* nobody is to see an address */
 	bool        skips[6];   /* steps of a check that it does nothing in */
+	bool        is_tacit;   /* confirms no message */
 };
 
 enum p2p_client_plan { P2P_CLIENT_PLAN_RELAY, P2P_CLIENT_PLAN_PUNCH, P2P_CLIENT_PLAN_DIRECT };
@@ -134,7 +135,8 @@ struct p2p_client {
 	char                      to[16], at[16], local[16];
 	struct ws_client         *ws; /* NULL: it has ended */
 	int                       netns;
-	int                       udp; /* -1: none */
+	bool                      is_paused; /* it hangs: nothing is read, nothing done */
+	int                       udp;       /* -1: none */
 	uint16_t                  udp_port;
 	int64_t                   due_ms; /* when it next has something to do of its own */
 

@@ -150,7 +150,7 @@ static void hand_over(struct p2p_client *c, const struct p2p_client_message *m)
 
 static void take(struct p2p_client *c, const struct p2p_client_message *m, int64_t now_ms)
 {
-	if (m->is_reliable)
+	if (m->is_reliable && !c->options.is_tacit)
 		confirm(c, m->number, now_ms);
 	if (take_number(c, m->number))
 		hand_over(c, m);
