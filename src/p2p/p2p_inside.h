@@ -144,7 +144,6 @@ p2p_op       p2p_on_hello, p2p_on_local, p2p_on_mapped; /* p2p_serve.c, p2p_addr
 p2p_op       p2p_on_create, p2p_on_join, p2p_on_leave, p2p_on_start, p2p_on_plan, p2p_on_link,
 	p2p_on_ping_done;                                                                      /* p2p_rooms.c */
 p2p_op p2p_on_nat_check, p2p_on_nat_update, p2p_on_nat_get, p2p_on_step_done, p2p_on_ping_try; /* p2p_nat.c */
-void   p2p_nat_init(struct p2p_session *s);
 p2p_op p2p_on_links; /* p2p_links.c */
 void   p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now_ms);
 
