@@ -326,7 +326,7 @@ static void on_closed(void *data, int64_t now_ms)
 	struct p2p_session *s = data;
 
 	(void)now_ms;
-	begin_end(s, P2P_END_PEER);
+	begin_end(s, s->is_choked ? P2P_END_WAITING : P2P_END_PEER);
 	free_session(s);
 }
 

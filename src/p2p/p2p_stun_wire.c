@@ -142,7 +142,7 @@ enum stun_says stun_parse(struct stun_request *out, const uint8_t *bytes, size_t
 	type       = (uint16_t)rd_be(&r, 2);
 	attributes = (size_t)rd_be(&r, 2);
 	rd_copy(&r, q.id, sizeof(q.id));
-	if (attributes != len - HEAD_BYTES || attributes % 4 != 0)
+	if (attributes != len - HEAD_BYTES)
 		return STUN_MALFORMED;
 	if (type != BINDING)
 		return STUN_IGNORED;

@@ -8,7 +8,7 @@
  *	rooms_udp.c	probes and relayed datagrams
  *	rooms_leg.c	legs of streams
  *	rooms_log.c	log lines and counters
- *	rooms_status.c	the status page
+ *	rooms_status.c	the status page; rooms_snapshot.c copies what it shows, rooms_page.c makes text of that
  */
 #ifndef ROOMS_ROOMS_INSIDE_H
 #define ROOMS_ROOMS_INSIDE_H
