@@ -370,8 +370,7 @@ void p2p_on_links(struct p2p_session *s, const struct p2p_request *r, int64_t no
 		return;
 	}
 	p2p_tell(s, put_groups(p2p_answer(r), s->member.room));
-	if (s->member.room) /* without memory it is out of it now */
-		p2p_tell_groups(s->member.room);
+	p2p_tell_groups(s->member.room);
 }
 
 /* Changes */
