@@ -343,13 +343,15 @@ static void end_client(struct ws_conn *c)
 /* In memory of exactly its size. Empty messages are not told of. */
 static void say(struct ws_conn *c, const uint8_t *bytes, size_t len, bool is_text)
 {
-	uint8_t *exact = malloc(len);
+	uint8_t *exact;
 
-	if (len > 0 && c->is_open && !c->is_closing) {
-		memcpy(exact, bytes, len);
-		c->is_text = is_text;
-		p2p_handler(part)->message(c->session, exact, len, now);
-	}
+	if (len == 0 || !c->is_open || c->is_closing)
+		return;
+	exact = malloc(len);
+	need(exact != NULL);
+	memcpy(exact, bytes, len);
+	c->is_text = is_text;
+	p2p_handler(part)->message(c->session, exact, len, now);
 	free(exact);
 }
 
