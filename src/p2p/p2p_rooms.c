@@ -316,8 +316,9 @@ static enum p2p_error read_start(struct start *out, const struct p2p_session *s,
 	bool                   has_address = false;
 
 	*out = (struct start){ .payload = "" };
-	if (json_get_int(&out->ver, r->json, "ver") != ERR_OK || json_get_int(&out->cmd, r->json, "cmd") != ERR_OK ||
-	    out->ver < 0 || out->ver > VER_MAX || out->cmd < 0 || out->cmd > CMD_MAX)
+	if (json_get_int(&out->ver, r->json, "ver") == ERR_MALFORMED ||
+	    json_get_int(&out->cmd, r->json, "cmd") == ERR_MALFORMED || out->ver < 0 || out->ver > VER_MAX ||
+	    out->cmd < 0 || out->cmd > CMD_MAX)
 		return P2P_ERR_BAD_REQUEST;
 	if (json_kind(r->json, "payload") != JSON_IS_MISSING &&
 	    json_get_text(&out->payload, r->json, "payload") != ERR_OK)
