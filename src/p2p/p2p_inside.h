@@ -35,6 +35,7 @@ struct p2p_session {
 	uint64_t           id;
 	struct addr        addr; /* of the control connection */
 	bool               is_exempt, has_hello, is_leaving;
+	bool               is_choked;  /* too much waits for it: its connection is closing */
 	uint8_t            digest[32]; /* SHA-256 of the player key */
 	uint8_t            sid[P2P_SID_BYTES], key[P2P_KEY_BYTES];
 	size_t             local_count;
@@ -157,8 +158,9 @@ void     p2p_ip_text(char out[ADDR_TEXT_BYTES], const struct p2p_endpoint *e);
 /* The member "local" of a request, if there is one, becomes its list. */
 enum p2p_error p2p_take_locals(struct p2p_session *s, const struct p2p_request *r);
 
-/* p2p_rooms.c: out of its room, with all that follows. */
+/* p2p_rooms.c: out of its room, with all that follows; and s, of the same player, comes to the seat of from, if that has one. */
 void           p2p_session_leave(struct p2p_session *s, int64_t now_ms);
+void           p2p_session_take_over(struct p2p_session *from, struct p2p_session *s, int64_t now_ms);
 void           p2p_tell_if_settled(struct p2p_room *room); /* everybody has said p2p.ping_try_done */
 enum p2p_error p2p_own_room(const struct p2p_session *s,
                             const struct p2p_request *r);                 /* the one that it names, or none */

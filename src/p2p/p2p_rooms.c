@@ -70,7 +70,15 @@ void p2p_session_leave(struct p2p_session *s, int64_t now_ms)
 		p2p_tell_if_settled(room);
 }
 
-/* To both, what is so. */
+/* The others see the same uid on the same seat, so they are told of groups only. */
+void p2p_session_take_over(struct p2p_session *from, struct p2p_session *s, int64_t now_ms)
+{
+	if (!from->member.room)
+		return;
+	p2p_links_leave(from, now_ms);
+	p2p_room_take_over(&from->member, &s->member);
+}
+
 static void answer_room(struct p2p_session *s, const struct p2p_request *r)
 {
 	const struct p2p_room *room    = s->member.room;
@@ -278,6 +286,20 @@ void p2p_on_leave(struct p2p_session *s, const struct p2p_request *r, int64_t no
 	p2p_done(s, r);
 }
 
+/* Of another room than its own it learns whether it is there, so this counts like a join: names are not to be guessed here. */
+static enum p2p_error other_room(const struct p2p_session *s, const char *name)
+{
+	struct p2p *p      = s->p2p;
+	int64_t     now_ms = loop_now_ms(p->loop);
+
+	if (!p2p_guard_may_join(p->guard, &s->addr, s->is_exempt, now_ms))
+		return P2P_ERR_BUSY;
+	if (p2p_room_find(&p->rooms, name))
+		return P2P_ERR_NOT_IN_ROOM;
+	p2p_guard_join_failed(p->guard, &s->addr, s->is_exempt, now_ms);
+	return P2P_ERR_NO_ROOM;
+}
+
 /* A room that a request names has to be the one that the session is in. */
 enum p2p_error p2p_own_room(const struct p2p_session *s, const struct p2p_request *r)
 {
@@ -285,9 +307,9 @@ enum p2p_error p2p_own_room(const struct p2p_session *s, const struct p2p_reques
 
 	switch (json_get_text(&name, r->json, "room")) {
 	case ERR_OK:
-		if (!p2p_room_find(&s->p2p->rooms, name))
-			return P2P_ERR_NO_ROOM;
-		return s->member.room == p2p_room_find(&s->p2p->rooms, name) ? P2P_ERR_NONE : P2P_ERR_NOT_IN_ROOM;
+		if (s->member.room && strcmp(s->member.room->name, name) == 0)
+			return P2P_ERR_NONE;
+		return other_room(s, name);
 	case ERR_NOT_FOUND:
 		return s->member.room ? P2P_ERR_NONE : P2P_ERR_NOT_IN_ROOM;
 	default:
@@ -297,6 +319,7 @@ enum p2p_error p2p_own_room(const struct p2p_session *s, const struct p2p_reques
 
 /* --- p2p.start --- */
 
+/* What is left out is 0, or empty. */
 struct start {
 	int64_t     ver, cmd;
 	const char *payload; /* base64 */
@@ -317,11 +340,9 @@ static enum p2p_error read_start(struct start *out, const struct p2p_session *s,
 
 	*out = (struct start){ .payload = "" };
 	if (json_get_int(&out->ver, r->json, "ver") == ERR_MALFORMED ||
-	    json_get_int(&out->cmd, r->json, "cmd") == ERR_MALFORMED || out->ver < 0 || out->ver > VER_MAX ||
+	    json_get_int(&out->cmd, r->json, "cmd") == ERR_MALFORMED ||
+	    json_get_text(&out->payload, r->json, "payload") == ERR_MALFORMED || out->ver < 0 || out->ver > VER_MAX ||
 	    out->cmd < 0 || out->cmd > CMD_MAX)
-		return P2P_ERR_BAD_REQUEST;
-	if (json_kind(r->json, "payload") != JSON_IS_MISSING &&
-	    json_get_text(&out->payload, r->json, "payload") != ERR_OK)
 		return P2P_ERR_BAD_REQUEST;
 	if (strlen(out->payload) > BASE64_BYTES(START_BYTES_MAX) - 1)
 		return P2P_ERR_TOO_LARGE;

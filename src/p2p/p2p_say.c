@@ -16,7 +16,10 @@ static const struct error {
 #undef P2P_ERROR
 };
 
-/* Without memory nothing can be said, and a client that waits for it is better told by the end. */
+/*
+ * Without memory nothing can be said, and a client that waits for it is better told by the end. It leaves its room when it is
+ * gone, not in here: whoever tells a whole room walks through its members.
+ */
 static void send_text(struct p2p_session *s, const char *text)
 {
 	if (s->is_leaving)
@@ -24,7 +27,7 @@ static void send_text(struct p2p_session *s, const char *text)
 	if (text)
 		ws_send_text(s->ws, text, strlen(text));
 	else
-		p2p_session_end(s, P2P_END_SERVER);
+		ws_close(s->ws);
 }
 
 void p2p_tell(struct p2p_session *s, struct json *message)
