@@ -25,7 +25,7 @@ struct splice;
 /* Of all pairs in one turn of the loop, and a little more: it is held for about a millisecond by them. The rest has the next. */
 #define SPLICE_TURN_BYTES 2097152
 
-/* For one of the two sides. */
+/* For one of the two sides. When both take something, the second one's first bytes leave before those of the first. */
 struct splice_side {
 	int            fd;    /* connected, non-blocking; the module's from splice_begin on, also on failure */
 	const uint8_t *first; /* bytes that this side is sent before all others; copied */

@@ -166,16 +166,16 @@ static void set_client_from_library(struct ws_conn *c, struct lws *wsi)
 }
 
 /*
- * What the client offers, read as the library will read it. *first: one of the names, for a part that does not care. False:
- * no list, or one that is longer than the library takes.
+ * What the client offers, read as the library will read it. any: one of the names, for a part that does not care. False: no
+ * list, or one that is longer than the library takes.
  */
-static bool read_offer(struct lws *wsi, const char *wanted, char first[OFFER_NAME_BYTES], bool *has_wanted)
+static bool read_offer(struct lws *wsi, const char *wanted, char any[OFFER_NAME_BYTES], bool *has_wanted)
 {
 	char                list[OFFER_BYTES_MAX + 1], name[OFFER_NAME_BYTES];
 	struct lws_tokenize t;
 	int                 len = lws_hdr_copy(wsi, list, sizeof(list), WSI_TOKEN_PROTOCOL);
 
-	first[0]    = '\0';
+	any[0]      = '\0';
 	*has_wanted = false;
 	if (len < 0)
 		return false;
@@ -188,15 +188,14 @@ static bool read_offer(struct lws *wsi, const char *wanted, char first[OFFER_NAM
 		case LWS_TOKZE_TOKEN:
 			if (lws_tokenize_cstr(&t, name, sizeof(name)))
 				return false;
-			if (!first[0])
-				memcpy(first, name, sizeof(name));
+			memcpy(any, name, sizeof(name));
 			if (wanted && strcmp(name, wanted) == 0)
 				*has_wanted = true;
 			break;
 		case LWS_TOKZE_DELIMITER:
 			break;
 		case LWS_TOKZE_ENDED:
-			return first[0] != '\0';
+			return any[0] != '\0';
 		default:
 			return false;
 		}

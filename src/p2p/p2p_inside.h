@@ -36,6 +36,7 @@ struct p2p_session {
 	uint64_t           id;
 	struct addr        addr; /* of the control connection */
 	bool               is_exempt, has_hello, is_leaving;
+	bool               is_choked;  /* too much waits for it: its connection is closing */
 	uint8_t            digest[32]; /* SHA-256 of the player key */
 	uint8_t            sid[P2P_SID_BYTES], key[P2P_KEY_BYTES];
 	size_t             local_count;

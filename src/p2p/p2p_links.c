@@ -10,10 +10,6 @@
 #include "base/bytes.h"
 #include "base/metric.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define SECOND_MS           1000
 #define SEAT_OFFSET         6
 #define GROUPS_MEMBER_BYTES 80 /* of one member in p2p.groups, about */
@@ -31,19 +27,27 @@ static bool charge(struct p2p_session *s, size_t bytes)
 	return false;
 }
 
-/* A slow receiver loses what is not reliable; what is, it has to take, or net/ws closes it (ws_handler.control_max). */
+/*
+ * A slow receiver loses what is not reliable; what is, it has to take, or it is closed. It leaves its room when the connection
+ * has ended, not in here, where its members may be walked.
+ */
 static bool send_frame(struct p2p_session *to, unsigned flags, const uint8_t *frame, size_t len)
 {
-	size_t waiting = ws_conn_queued(to->ws);
+	const struct limits *l       = &to->p2p->conf->limits;
+	size_t               waiting = ws_conn_queued(to->ws);
 
-	if (to->is_leaving)
+	if (to->is_leaving || to->is_choked)
 		return false;
-	if (!(flags & P2P_FLAG_RELIABLE) && waiting > (size_t)to->p2p->conf->limits.p2p_drop_waiting) {
+	if (!(flags & P2P_FLAG_RELIABLE) && waiting > (size_t)l->p2p_drop_waiting) {
 		metric_inc(M_P2P_DROPPED_WAITING);
 		return false;
 	}
-	ws_send(to->ws, frame, len);
-	return true;
+	to->is_choked = waiting + len > (size_t)l->p2p_waiting;
+	if (to->is_choked)
+		ws_close(to->ws);
+	else
+		ws_send(to->ws, frame, len);
+	return !to->is_choked;
 }
 
 /* When something is due in the room, the timer has to know of it. */
@@ -55,7 +59,7 @@ static void look_after(struct p2p *p, const struct p2p_room *room)
 		timer_set(p->loop, &p->links_timer, due_ms);
 }
 
-/* What the state asks for. Nobody may leave his room in here, so nobody is ended. */
+/* What the state asks for */
 
 static void on_send(void *arg, struct p2p_member *to, unsigned flags, const uint8_t *frame, size_t len)
 {
@@ -79,10 +83,8 @@ static bool on_charge(void *arg, struct p2p_member *sender, size_t bytes)
 static void on_done(void *arg, struct p2p_member *sender, uint32_t number, const char (*missing)[P2P_UID_BYTES],
                     size_t missing_count)
 {
-	struct p2p_session           *s    = p2p_session_of(sender);
-	AUTO(json_freep) struct json *j    = p2p_message("link.done");
-	struct json                  *list = json_array_new();
-	AUTO(auto_free) char         *text = NULL;
+	struct json *j    = p2p_message("link.done");
+	struct json *list = json_array_new();
 
 	(void)arg;
 	metric_add(M_P2P_LINK_MISSING, (int64_t)missing_count);
@@ -91,16 +93,10 @@ static void on_done(void *arg, struct p2p_member *sender, uint32_t number, const
 	if (j) {
 		json_put_int(j, "msg", number);
 		json_put_json(j, "missing", list);
-		text = json_text(j);
 	} else {
 		json_free(list);
 	}
-	if (s->is_leaving)
-		return;
-	if (text)
-		ws_send_text(s->ws, text, strlen(text));
-	else
-		ws_close(s->ws);
+	p2p_tell(p2p_session_of(sender), j);
 }
 
 static void on_timer(struct timer *timer, int64_t now_ms)

@@ -372,6 +372,19 @@ Test(tcp_half, a_part_may_hear_of_an_end_that_is_not_read)
 	close(fd);
 }
 
+Test(tcp_half, an_end_that_was_heard_of_is_not_heard_of_again)
+{
+	f.hears_unread_ends = true;
+	int fd              = start_and_dial(0);
+
+	shutdown(fd, SHUT_WR);
+	tcp_fixture_await(&f.ended, 1);
+	tcp_fixture_pause(&f, 0);
+	let_turns_pass();
+	cr_expect_eq(f.ended_unread, 0);
+	close(fd);
+}
+
 Test(tcp_half, an_end_that_was_there_before_the_pause_is_heard_of_unread)
 {
 	f.hears_unread_ends = true;

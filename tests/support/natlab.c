@@ -181,6 +181,13 @@ struct server *natlab_server(const struct natlab *lab, const char *const *sets)
 
 	server_unset(s, "rooms.listen");
 	server_set(s, "rooms.listen=0.0.0.0:36100");
+	server_unset(s, "tunnel.listen");
+	server_set(s, "tunnel.listen=0.0.0.0:36101");
+	server_set(s, "p2p.listen1=" NATLAB_S1);
+	server_set(s, "p2p.listen2=" NATLAB_S2);
+	server_unset(s, "p2p.port");
+	server_unset(s, "p2p.alt_port");
+	server_set(s, "p2p.allow_loopback=no");
 	for (; sets && *sets; sets++)
 		server_set(s, *sets);
 	natlab_enter(lab, "server");

@@ -26,7 +26,8 @@
 #define NATLAB_S1 "203.0.113.1"
 #define NATLAB_S2 "203.0.113.2"
 
-#define NATLAB_ROOMS_PORT 36100
+#define NATLAB_ROOMS_PORT  36100
+#define NATLAB_TUNNEL_PORT 36101
 
 #define NATLAB_NODES_MAX  48
 #define NATLAB_NODE_BYTES 32
@@ -59,7 +60,10 @@ const struct natlab_node *natlab_node(const struct natlab *lab, const char *name
 void natlab_enter(const struct natlab *lab, const char *node);
 void natlab_leave(void);
 
-/* A server on the server's node; its rooms are at every address of it, port NATLAB_ROOMS_PORT. sets: as of server_start. */
+/*
+ * A server on the server's node; its rooms and its tunnels are at every address of it, NATLAB_ROOMS_PORT and
+ * NATLAB_TUNNEL_PORT, and the NAT check and STUN at both, ports 3478 and 3479. sets: as of server_start.
+ */
 struct server *natlab_server(const struct natlab *lab, const char *const *sets);
 
 /*

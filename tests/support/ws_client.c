@@ -32,12 +32,12 @@ struct ws_client *ws_client_dial(int port, const struct ws_client_options *optio
 	if (!options)
 		options = &no_options;
 	cr_assert_not_null(c, "memory for a client");
-	c->fd         = dial_tcp(port, options->rcvbuf_bytes);
+	c->fd         = dial_tcp_to(options->to ? options->to : "127.0.0.1", port, NULL, options->rcvbuf_bytes);
 	c->mute       = options->mute;
 	c->takes_text = options->takes_text;
 	if (c->fd < 0) {
 		free(c);
-		cr_assert_fail("nobody listens on 127.0.0.1:%d", port);
+		cr_assert_fail("nobody listens on %s:%d", options->to ? options->to : "127.0.0.1", port);
 	}
 	pthread_mutex_lock(&clients_lock);
 	c->next = clients;

@@ -30,6 +30,7 @@
 #define WS_CLIENT_PONG     0x0a
 
 struct ws_client_options {
+	const char *to;           /* the server's address; NULL: 127.0.0.1 */
 	const char *path;         /* NULL: "/" */
 	const char *user_agent;   /* NULL: "CrysisCoop/2" */
 	const char *headers;      /* further header lines, each with its CR LF; NULL: none */
