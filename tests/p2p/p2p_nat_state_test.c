@@ -489,7 +489,7 @@ Test(p2p_nat_check, an_open_packet_tells_how_the_router_maps)
 	uint32_t          cookie = 1;
 
 	go_to_open();
-	p2p_check_open(c, P2P_BQ, &k, &m1);
+	cr_expect(p2p_check_open(c, P2P_BQ, &k, &m1));
 	cr_assert(done(3, -1, 1000));
 	tick(1100);
 	tick(2100);
@@ -507,14 +507,14 @@ Test(p2p_nat_check, an_open_packet_of_another_step_socket_or_nonce_tells_nothing
 	uint32_t          cookie = 1;
 
 	go_to_ping();
-	p2p_check_open(c, P2P_BQ, &k, &m1); /* before it was asked for */
+	cr_expect_not(p2p_check_open(c, P2P_BQ, &k, &m1), "before it was asked for");
 	tick(1000);
-	p2p_check_open(c, P2P_BP, &k, &m1);
+	cr_expect_not(p2p_check_open(c, P2P_BP, &k, &m1));
 	k.step = 5;
-	p2p_check_open(c, P2P_BQ, &k, &m1);
+	cr_expect_not(p2p_check_open(c, P2P_BQ, &k, &m1));
 	k = packet(P2P_OPEN, 3);
 	k.nonce[3] ^= 1;
-	p2p_check_open(c, P2P_BQ, &k, &m1);
+	cr_expect_not(p2p_check_open(c, P2P_BQ, &k, &m1));
 	cr_assert(done(3, -1, 1000));
 	tick(1100);
 	tick(2100);
