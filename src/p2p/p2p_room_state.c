@@ -88,21 +88,35 @@ bool p2p_room_is_full(const struct p2p_room *room)
 	return room->count >= room->max || room->count >= P2P_MEMBERS_MAX || room->next_seat > P2P_SEAT_MAX;
 }
 
-enum p2p_room_says p2p_room_join(struct p2p_room *room, struct p2p_member *m)
+/* Nothing was said of it, and it has said nothing. */
+static void sit_down(struct p2p_member *m, struct p2p_room *room, uint16_t seat, size_t index)
 {
-	if (p2p_room_is_full(room))
-		return P2P_ROOM_FULL;
 	m->room           = room;
-	m->seat           = (uint16_t)room->next_seat++;
-	m->index          = room->count;
+	m->seat           = seat;
+	m->index          = index;
 	m->is_settled     = false;
 	m->group          = NULL;
 	m->was_bad_leader = false;
 	memset(m->said, P2P_PAIR_UNSAID, sizeof(m->said));
 	for (size_t i = 0; i < room->count; i++)
-		room->members[i]->said[m->index] = P2P_PAIR_UNSAID;
-	room->members[room->count++] = m;
+		room->members[i]->said[index] = P2P_PAIR_UNSAID;
+	room->members[index] = m;
+}
+
+enum p2p_room_says p2p_room_join(struct p2p_room *room, struct p2p_member *m)
+{
+	if (p2p_room_is_full(room))
+		return P2P_ROOM_FULL;
+	sit_down(m, room, (uint16_t)room->next_seat++, room->count);
+	room->count++;
 	return P2P_ROOM_FINE;
+}
+
+void p2p_room_take_over(struct p2p_member *m, struct p2p_member *with)
+{
+	assert(m->room && !m->group && !with->room);
+	sit_down(with, m->room, m->seat, m->index);
+	m->room = NULL;
 }
 
 /* What was said of those behind the gap moves one place down. */

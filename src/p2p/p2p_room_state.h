@@ -88,7 +88,9 @@ struct p2p_room   *p2p_room_find(const struct p2p_rooms *r, const char *name);
 /* FULL: max members, or no seat left. */
 enum p2p_room_says p2p_room_join(struct p2p_room *room, struct p2p_member *m);
 /* The others close up: index changes, seats stay. What pairs have said of each other moves along. */
-void               p2p_room_leave(struct p2p_member *m);
+void p2p_room_leave(struct p2p_member *m);
+/* with, who is in no room, comes to m's seat, and m is in none; what the two had said, or others of them, is forgotten. */
+void               p2p_room_take_over(struct p2p_member *m, struct p2p_member *with);
 bool               p2p_room_is_full(const struct p2p_room *room);
 struct p2p_member *p2p_room_by_seat(const struct p2p_room *room, uint16_t seat);
 struct p2p_member *p2p_room_by_uid(const struct p2p_room *room, const char *uid);

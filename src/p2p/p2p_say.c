@@ -17,8 +17,8 @@ static const struct error {
 };
 
 /*
- * Without memory nothing can be said, and a client that waits for it is better told by the end. It comes later, by net/ws: who
- * left his room in here would leave it while somebody walks its members.
+ * Without memory nothing can be said, and a client that waits for it is better told by the end. It leaves its room when it is
+ * gone, not in here: whoever tells a whole room walks through its members.
  */
 static void send_text(struct p2p_session *s, const char *text)
 {

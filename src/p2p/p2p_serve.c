@@ -101,7 +101,7 @@ static void on_timer(struct timer *timer, int64_t now_ms)
 
 	if (!s->has_hello)
 		p2p_session_end(s, P2P_END_NO_HELLO);
-	else if (now_ms - s->ponged_ms >= s->p2p->conf->limits.p2p_silence_ms)
+	else if (s->ponged_ms < s->pinged_ms && now_ms - s->ponged_ms >= s->p2p->conf->limits.p2p_silence_ms)
 		p2p_session_end(s, P2P_END_SILENT);
 	else
 		ping(s, now_ms);
@@ -128,8 +128,10 @@ static void replace_other(struct p2p_session *s)
 {
 	struct p2p_session *other = map_get(&s->p2p->by_player, s->digest);
 
-	if (other && other != s)
-		p2p_session_end(other, P2P_END_REPLACED);
+	if (!other || other == s)
+		return;
+	p2p_session_take_over(other, s, loop_now_ms(s->p2p->loop));
+	p2p_session_end(other, P2P_END_REPLACED);
 }
 
 static bool read_player(uint8_t digest[HASH_SHA256_BYTES], const struct p2p_request *r)
@@ -171,14 +173,12 @@ static bool become(struct p2p_session *s, const uint8_t digest[HASH_SHA256_BYTES
 	replace_other(s);
 	draw_keys(s);
 	s->offered.is_set = s->has_time = false;
-	if (map_put(&p->by_sid, s->sid, s) != ERR_OK)
-		return false;
-	if (map_put(&p->by_player, s->digest, s) != ERR_OK) {
-		map_remove(&p->by_sid, s->sid);
-		return false;
-	}
-	s->has_hello = true;
-	return true;
+	s->has_hello = map_put(&p->by_sid, s->sid, s) == ERR_OK && map_put(&p->by_player, s->digest, s) == ERR_OK;
+	if (s->has_hello)
+		return true;
+	map_remove(&p->by_sid, s->sid);
+	p2p_session_leave(s, loop_now_ms(p->loop));
+	return false;
 }
 
 static struct json *udp_of(const struct p2p *p)
@@ -222,6 +222,10 @@ static void welcome(struct p2p_session *s, const struct p2p_request *r)
 			json_put_null(j, "udp");
 		json_put_json(j, "nat", nat);
 		json_put_int(j, "keepalive_s", s->p2p->conf->limits.p2p_keepalive_s);
+		if (s->member.room) {
+			json_put_text(j, "room", s->member.room->name);
+			json_put_int(j, "seat", s->member.seat);
+		}
 	} else {
 		json_free(nat);
 	}

@@ -7,33 +7,18 @@
  */
 #include "rooms/rooms_guard.h"
 
-#include "account/bucket.h"
-#include "account/count.h"
-#include "account/window.h"
+#include "net/addr_keys.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS_MAX    65536
-#define KNOWN_MAX   65536
-#define WIDE_FACTOR 8 /* what a /48 may have more than an address */
-#define HOUR_MS     3600000
+#define KEYS_MAX  65536
+#define KNOWN_MAX 65536
+#define HOUR_MS   3600000
 
-static_assert(ADDR_KEY_BYTES == KEYED_KEY_BYTES && ROOMS_ADDR_BYTES == ADDR_KEY_BYTES, "addresses are keys");
+static_assert(ROOMS_ADDR_BYTES == ADDR_KEY_BYTES, "addresses are keys");
 static_assert(ADDR_KEY_BYTES + ROOMS_NAME_BYTES <= MAP_KEY_BYTES_MAX, "an address and a name are one key");
-
-struct counts {
-	struct count *of_address, *of_wide;
-};
-
-struct windows {
-	struct window *of_address, *of_wide;
-};
-
-struct buckets {
-	struct bucket *of_address, *of_wide;
-};
 
 /* A name that an address has used. */
 struct known {
@@ -43,29 +28,14 @@ struct known {
 };
 
 struct rooms_guard {
-	size_t         total, total_max; /* connections */
-	struct counts  connections, rooms;
-	struct buckets accepts;
-	struct windows names, boards, rows;
-	struct bucket *packets; /* NULL: as many as come */
-	struct map     known;
-	struct list    known_by_use;
+	size_t             total, total_max; /* connections */
+	struct both_count  connections, rooms;
+	struct both_bucket accepts;
+	struct both_window names, boards, rows;
+	struct bucket     *packets; /* NULL: as many as come */
+	struct map         known;
+	struct list        known_by_use;
 };
-
-/* What limits count an address by. */
-struct keys {
-	uint8_t address[ADDR_KEY_BYTES], wide[ADDR_KEY_BYTES];
-	bool    has_wide;
-};
-
-static struct keys keys_of(const struct addr *a)
-{
-	struct keys k = { .has_wide = false };
-
-	addr_key(k.address, a);
-	k.has_wide = addr_key_wide(k.wide, a);
-	return k;
-}
 
 static const uint8_t ipv4_in_ipv6[12] = { [10] = 0xFF, [11] = 0xFF };
 
@@ -81,7 +51,7 @@ void rooms_origin_of(struct rooms_origin *out, const struct addr *from, bool is_
 	memcpy(out->addr + sizeof(ipv4_in_ipv6), from->ip, sizeof(out->ip));
 }
 
-static struct keys keys_of_whole(const uint8_t whole[ROOMS_ADDR_BYTES])
+static struct both_keys keys_of_whole(const uint8_t whole[ROOMS_ADDR_BYTES])
 {
 	struct addr a = { .family = ADDR_IPV6 };
 
@@ -91,65 +61,12 @@ static struct keys keys_of_whole(const uint8_t whole[ROOMS_ADDR_BYTES])
 	} else {
 		memcpy(a.ip, whole, sizeof(a.ip));
 	}
-	return keys_of(&a);
+	return addr_keys(&a);
 }
 
-/* --- Each twice --- */
-
-static bool make_counts(struct counts *c, int64_t max, int64_t keys, uint64_t seed)
+static bool make_windows(struct both_window *w, int64_t max, uint64_t seed)
 {
-	c->of_address = count_new(max, (size_t)keys, seed);
-	c->of_wide    = count_new(max * WIDE_FACTOR, (size_t)keys, seed + 1);
-	return c->of_address && c->of_wide;
-}
-
-static bool make_windows(struct windows *w, int64_t max, uint64_t seed)
-{
-	w->of_address = window_new(max, HOUR_MS, KEYS_MAX, seed);
-	w->of_wide    = window_new(max * WIDE_FACTOR, HOUR_MS, KEYS_MAX, seed + 1);
-	return w->of_address && w->of_wide;
-}
-
-static bool make_buckets(struct buckets *b, int64_t rate_per_s, int64_t burst, uint64_t seed)
-{
-	b->of_address = bucket_new(rate_per_s, burst, KEYS_MAX, seed);
-	b->of_wide    = bucket_new(rate_per_s * WIDE_FACTOR, burst * WIDE_FACTOR, KEYS_MAX, seed + 1);
-	return b->of_address && b->of_wide;
-}
-
-static bool take_count(struct counts *c, const struct keys *k)
-{
-	if (!count_take(c->of_address, k->address))
-		return false;
-	if (!k->has_wide || count_take(c->of_wide, k->wide))
-		return true;
-	count_give(c->of_address, k->address);
-	return false;
-}
-
-static void give_count(struct counts *c, const struct keys *k)
-{
-	count_give(c->of_address, k->address);
-	if (k->has_wide)
-		count_give(c->of_wide, k->wide);
-}
-
-/* The wide one is looked at before any is counted: a refusal costs nobody anything. */
-static bool take_window(struct windows *w, const struct keys *k, int64_t now_ms)
-{
-	if (k->has_wide && window_is_full(w->of_wide, k->wide, now_ms))
-		return false;
-	if (!window_take(w->of_address, k->address, now_ms))
-		return false;
-	if (k->has_wide)
-		window_note(w->of_wide, k->wide, now_ms);
-	return true;
-}
-
-static bool take_bucket(struct buckets *b, const struct keys *k, int64_t now_ms)
-{
-	return bucket_take(b->of_address, k->address, now_ms) &&
-	       (!k->has_wide || bucket_take(b->of_wide, k->wide, now_ms));
+	return both_window_init(w, max, HOUR_MS, KEYS_MAX, seed);
 }
 
 /* --- Names --- */
@@ -190,7 +107,7 @@ static void remember_name(struct rooms_guard *g, const uint8_t *key, int64_t now
 		free(n);
 }
 
-static bool may_use_name(struct rooms_guard *g, const struct keys *k, const uint8_t *name, int64_t now_ms)
+static bool may_use_name(struct rooms_guard *g, const struct both_keys *k, const uint8_t *name, int64_t now_ms)
 {
 	uint8_t       key[ADDR_KEY_BYTES + ROOMS_NAME_BYTES];
 	struct known *n;
@@ -205,7 +122,7 @@ static bool may_use_name(struct rooms_guard *g, const struct keys *k, const uint
 		list_append(&g->known_by_use, &n->by_use);
 		return true;
 	}
-	if (!take_window(&g->names, k, now_ms))
+	if (!both_window_take(&g->names, k, now_ms))
 		return false;
 	remember_name(g, key, now_ms);
 	return true;
@@ -224,9 +141,9 @@ struct rooms_guard *rooms_guard_new(const struct limits *l, uint64_t seed)
 	list_init(&g->known_by_use);
 	g->total_max = (size_t)l->rooms_connections;
 	/* With as many keys as can be held in all, no key is ever without room. */
-	is_made = make_counts(&g->connections, l->rooms_per_address, l->rooms_connections, seed + 1) &&
-	          make_counts(&g->rooms, l->rooms_rooms_per_address, l->rooms_rooms, seed + 3) &&
-	          make_buckets(&g->accepts, l->rooms_accept_rate, l->rooms_accept_burst, seed + 5) &&
+	is_made = both_count_init(&g->connections, l->rooms_per_address, (size_t)l->rooms_connections, seed + 1) &&
+	          both_count_init(&g->rooms, l->rooms_rooms_per_address, (size_t)l->rooms_rooms, seed + 3) &&
+	          both_bucket_init(&g->accepts, l->rooms_accept_rate, l->rooms_accept_burst, KEYS_MAX, seed + 5) &&
 	          make_windows(&g->names, l->rooms_names_per_hour, seed + 7) &&
 	          make_windows(&g->boards, l->rooms_boards_per_hour, seed + 9) &&
 	          make_windows(&g->rows, l->rooms_rows_per_hour, seed + 11);
@@ -240,12 +157,6 @@ struct rooms_guard *rooms_guard_new(const struct limits *l, uint64_t seed)
 	return NULL;
 }
 
-static void free_windows(struct windows *w)
-{
-	window_free(w->of_address);
-	window_free(w->of_wide);
-}
-
 void rooms_guard_free(struct rooms_guard *g)
 {
 	if (!g)
@@ -253,28 +164,25 @@ void rooms_guard_free(struct rooms_guard *g)
 	while (!list_is_empty(&g->known_by_use))
 		forget_name(g, oldest_name(g));
 	map_fini(&g->known);
-	count_free(g->connections.of_address);
-	count_free(g->connections.of_wide);
-	count_free(g->rooms.of_address);
-	count_free(g->rooms.of_wide);
-	bucket_free(g->accepts.of_address);
-	bucket_free(g->accepts.of_wide);
+	both_count_fini(&g->connections);
+	both_count_fini(&g->rooms);
+	both_bucket_fini(&g->accepts);
 	bucket_free(g->packets);
-	free_windows(&g->names);
-	free_windows(&g->boards);
-	free_windows(&g->rows);
+	both_window_fini(&g->names);
+	both_window_fini(&g->boards);
+	both_window_fini(&g->rows);
 	free(g);
 }
 
 enum rooms_guard_says rooms_guard_enter(struct rooms_guard *g, const struct addr *from, bool is_exempt, int64_t now_ms)
 {
-	struct keys k = keys_of(from);
+	struct both_keys k = addr_keys(from);
 
 	if (g->total >= g->total_max)
 		return ROOMS_GUARD_TOTAL;
-	if (!is_exempt && !take_bucket(&g->accepts, &k, now_ms))
+	if (!is_exempt && !both_bucket_take(&g->accepts, &k, now_ms))
 		return ROOMS_GUARD_RATE;
-	if (!is_exempt && !take_count(&g->connections, &k))
+	if (!is_exempt && !both_count_take(&g->connections, &k))
 		return ROOMS_GUARD_ADDRESS;
 	g->total++;
 	return ROOMS_GUARD_FINE;
@@ -282,18 +190,18 @@ enum rooms_guard_says rooms_guard_enter(struct rooms_guard *g, const struct addr
 
 void rooms_guard_leave(struct rooms_guard *g, const struct addr *from, bool is_exempt)
 {
-	struct keys k = keys_of(from);
+	struct both_keys k = addr_keys(from);
 
 	assert(g->total > 0);
 	g->total--;
 	if (!is_exempt)
-		give_count(&g->connections, &k);
+		both_count_give(&g->connections, &k);
 }
 
 bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enum rooms_ask what, const uint8_t *name,
                      int64_t now_ms)
 {
-	struct keys k = keys_of_whole(from->addr);
+	struct both_keys k = keys_of_whole(from->addr);
 
 	if (from->is_exempt)
 		return true;
@@ -301,21 +209,21 @@ bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enu
 	case ROOMS_ASK_NAME:
 		return may_use_name(g, &k, name, now_ms);
 	case ROOMS_ASK_ROOM:
-		return take_count(&g->rooms, &k);
+		return both_count_take(&g->rooms, &k);
 	case ROOMS_ASK_BOARD:
-		return take_window(&g->boards, &k, now_ms);
+		return both_window_take(&g->boards, &k, now_ms);
 	case ROOMS_ASK_ROW:
-		return take_window(&g->rows, &k, now_ms);
+		return both_window_take(&g->rows, &k, now_ms);
 	}
 	return false;
 }
 
 void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR_BYTES])
 {
-	struct keys k = keys_of_whole(maker);
+	struct both_keys k = keys_of_whole(maker);
 
 	if (count_held(g->rooms.of_address, k.address) > 0)
-		give_count(&g->rooms, &k);
+		both_count_give(&g->rooms, &k);
 }
 
 bool rooms_guard_packet(struct rooms_guard *g, const uint8_t ip[4], bool is_exempt, int64_t now_ms)
