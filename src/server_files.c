@@ -34,9 +34,15 @@ static int64_t listeners(const struct conf *conf)
 		count += conf->signal_listen.count + (conf->tls_cert[0] ? conf->signal_tls_listen.count : 0);
 	if (conf->rooms_enable)
 		count += 2 * conf->rooms_listen.count + conf->rooms_status_listen.count;
-	if (conf->p2p_enable)
-		count += (conf->p2p_listen1[0] ? 2U : 0U) + (conf->p2p_listen2[0] ? 2U : 0U);
 	return (int64_t)count;
+}
+
+/* Each address has two ports; no library has a part in them. */
+static int64_t p2p_sockets(const struct conf *conf)
+{
+	if (!conf->p2p_enable || !conf->p2p_listen1[0])
+		return 0;
+	return conf->p2p_listen2[0] ? 4 : 2;
 }
 
 static int64_t rooms_need(const struct conf *conf, const struct server_files *at)
@@ -54,7 +60,7 @@ static int64_t rooms_need(const struct conf *conf, const struct server_files *at
 static int64_t first_needs(const struct conf *conf, int64_t open, const struct server_files *at)
 {
 	const struct limits *l    = &conf->limits;
-	int64_t              need = open + RESERVE + PER_LISTENER * listeners(conf);
+	int64_t              need = open + RESERVE + PER_LISTENER * listeners(conf) + p2p_sockets(conf);
 
 	if (conf->http_enable)
 		need += l->http_connections + at->http_leaving + PER_TRANSFER * l->http_transfers;

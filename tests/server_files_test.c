@@ -12,7 +12,7 @@
 
 static struct conf conf;
 static char       *address[] = { NULL };
-static char        none[]    = "";
+static char        none[] = "", some[] = "127.0.0.1";
 
 static void prepare(void)
 {
@@ -28,6 +28,9 @@ static void prepare(void)
 	conf.signal_listen = (struct conf_list){ .words = address, .count = 1 };
 	conf.rooms_enable  = true;
 	conf.rooms_listen  = (struct conf_list){ .words = address, .count = 1 };
+	conf.p2p_enable    = true;
+	conf.p2p_listen1   = some;
+	conf.p2p_listen2   = some;
 }
 
 TestSuite(server_files, .init = prepare);
@@ -127,6 +130,21 @@ Test(server_files, streams_need_pipes_only_where_there_is_a_relay)
 	cr_expect_eq(f.wanted, wanted + 4 * 1024);
 	cr_expect_eq(f.rooms_connections, 32);
 	cr_expect_eq(f.rooms_streams, 4);
+}
+
+Test(server_files, peer_to_peer_has_two_sockets_for_each_address)
+{
+	int64_t both = fewest();
+
+	conf.p2p_listen2 = none;
+	cr_expect_eq(fewest(), both - 2);
+	conf.p2p_listen1 = none;
+	cr_expect_eq(fewest(), both - 4);
+	conf.p2p_listen2 = some;
+	cr_expect_eq(fewest(), both - 4, "the second alone is not used");
+	conf.p2p_listen1 = some;
+	conf.p2p_enable  = false;
+	cr_expect_eq(fewest(), both - 4);
 }
 
 Test(server_files, the_status_page_of_the_rooms_needs_its_connections_twice)

@@ -57,8 +57,6 @@ static void handle(struct p2p_session *s, const struct p2p_request *r, int64_t n
 		p2p_refuse(s, r, P2P_ERR_NO_HELLO);
 	else if (op->in_room && !s->member.room)
 		p2p_refuse(s, r, P2P_ERR_NOT_IN_ROOM);
-	else if (is_too_often(s, now_ms))
-		p2p_refuse(s, r, P2P_ERR_BUSY);
 	else
 		op->handler(s, r, now_ms);
 }
@@ -76,6 +74,7 @@ void p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now
 {
 	AUTO(json_freep) struct json *j = NULL;
 	struct p2p_request            r = { .op = "" };
+	bool                          has_head;
 
 	if (!text_is_utf8(text, len)) {
 		p2p_session_close(s, P2P_END_MESSAGE, CLOSE_NOT_UTF8);
@@ -85,7 +84,11 @@ void p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now
 		p2p_session_close(s, P2P_END_MESSAGE, CLOSE_NO_JSON);
 		return;
 	}
-	if (!read_head(&r, j))
+	has_head = read_head(&r, j);
+	/* What is refused counts too: it is work as well. */
+	if (is_too_often(s, now_ms))
+		p2p_refuse(s, &r, P2P_ERR_BUSY);
+	else if (!has_head)
 		p2p_refuse(s, &r, P2P_ERR_BAD_REQUEST);
 	else
 		handle(s, &r, now_ms);

@@ -101,7 +101,7 @@ static void on_timer(struct timer *timer, int64_t now_ms)
 
 	if (!s->has_hello)
 		p2p_session_end(s, P2P_END_NO_HELLO);
-	else if (now_ms - s->ponged_ms >= s->p2p->conf->limits.p2p_silence_ms)
+	else if (s->ponged_ms < s->pinged_ms && now_ms - s->ponged_ms >= s->p2p->conf->limits.p2p_silence_ms)
 		p2p_session_end(s, P2P_END_SILENT);
 	else
 		ping(s, now_ms);

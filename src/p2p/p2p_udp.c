@@ -236,6 +236,7 @@ static enum err bind_all(struct p2p *p, int fds[P2P_SOCKETS], FILE *report)
 	enum err e;
 
 	for (int tries = is_any ? PORT_TRIES : 1;; tries--) {
+		memset(p->bound, 0, sizeof(p->bound));
 		e = bind_address(p, fds, false, report);
 		if (e != ERR_OK || !*p->conf->p2p_listen2)
 			break;
@@ -277,10 +278,28 @@ enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
 	return e;
 }
 
+/* On a cloud machine that is easily forgotten, and then nobody from outside gets an answer. */
+static void warn_inside(const struct p2p *p)
+{
+	for (int i = 0; i < P2P_SOCKETS; i++) {
+		struct addr a = { .family = ADDR_IPV4 };
+
+		memcpy(a.ip, p->announced[i].ip, sizeof(p->announced[i].ip));
+		if (!p->sockets[i] || rows[i].is_alt || !p->conf->server_production || !p2p_is_inside(p, &a))
+			continue;
+		log_warn("server", 0, "inside-address",
+		         "part=p2p clients are told the address of p2p.listen%d, which only its own network reaches; "
+		         "p2p.public%d can name another",
+		         rows[i].is_b ? 2 : 1, rows[i].is_b ? 2 : 1);
+	}
+}
+
 void p2p_announce(const struct p2p *p)
 {
 	char text[P2P_ADDRESS_TEXT_BYTES + 1];
 
+	if (!p->conf->p2p_enable)
+		return;
 	for (int i = 0; i < P2P_SOCKETS; i++) {
 		if (!p->sockets[i])
 			continue;
@@ -293,4 +312,5 @@ void p2p_announce(const struct p2p *p)
 	else if (!p->has_second)
 		log_warn("server", 0, "one-address",
 		         "part=p2p p2p.listen2 is missing: the NAT check can only be done in part");
+	warn_inside(p);
 }

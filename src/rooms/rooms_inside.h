@@ -13,6 +13,7 @@
 #ifndef ROOMS_ROOMS_INSIDE_H
 #define ROOMS_ROOMS_INSIDE_H
 
+#include "account/rate.h"
 #include "base/chain.h"
 #include "base/list.h"
 #include "base/pool.h"
@@ -26,12 +27,6 @@
 #include "rooms/rooms_stream_state.h"
 
 enum rooms_role { ROOMS_ROLE_PLAYER, ROOMS_ROLE_LEG };
-
-/* So many at once, then so many on average; all zeros: none was used. */
-struct rooms_rate {
-	int64_t missing; /* at at_ms: what was used and has not come again */
-	int64_t at_ms;
-};
 
 struct rooms_peer {
 	struct rooms       *rooms;
@@ -58,7 +53,7 @@ struct rooms_peer {
 	enum rooms_type     replied;  /* to the request at hand; 0: not yet */
 	enum rooms_code     code;     /* of that, when it is an ERROR */
 	uint64_t            room_id;  /* of that, when it is ROOM_JOINED */
-	struct rooms_rate   scores, hellos;
+	struct rate         scores, hellos;
 	/* a leg's */
 	struct rooms_offer offer;
 	uint8_t           *rest; /* what came behind its first frame */

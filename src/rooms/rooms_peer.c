@@ -186,20 +186,6 @@ static void send_error(struct rooms_peer *p, const uint8_t *payload, enum rooms_
 
 /* Frames in */
 
-/* So many in span_ms on average, burst at once. Counted in parts of span_ms, of which one millisecond brings `rate`. */
-static bool take(struct rooms_rate *used, int64_t rate, int64_t span_ms, int64_t burst, int64_t now_ms)
-{
-	int64_t passed_ms = now_ms - used->at_ms;
-
-	/* By division: a product could be too large. */
-	used->missing = passed_ms > used->missing / rate ? 0 : used->missing - passed_ms * rate;
-	used->at_ms   = now_ms;
-	if (used->missing + span_ms > burst * span_ms)
-		return false;
-	used->missing += span_ms;
-	return true;
-}
-
 static bool is_too_often(struct rooms_peer *p, uint8_t type, int64_t now_ms)
 {
 	const struct limits *l = &p->rooms->conf->limits;
@@ -207,9 +193,9 @@ static bool is_too_often(struct rooms_peer *p, uint8_t type, int64_t now_ms)
 	if (p->is_exempt)
 		return false;
 	if (type == ROOMS_HELLO)
-		return !take(&p->hellos, l->rooms_hellos, MINUTE_MS, l->rooms_hellos, now_ms);
+		return !rate_take(&p->hellos, 1, l->rooms_hellos, MINUTE_MS, l->rooms_hellos, now_ms);
 	return type == ROOMS_RECORD_SCORE && p->player.has_hello &&
-	       !take(&p->scores, l->rooms_score_rate, SECOND_MS, l->rooms_score_burst, now_ms);
+	       !rate_take(&p->scores, 1, l->rooms_score_rate, SECOND_MS, l->rooms_score_burst, now_ms);
 }
 
 static void on_hello(struct rooms_peer *p)

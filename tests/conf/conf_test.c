@@ -428,6 +428,92 @@ Test(conf, two_cannot_listen_at_one_place)
 	}
 }
 
+Test(conf, addresses_and_ports_of_peer_to_peer_go_together)
+{
+	static const struct {
+		const char *text, *report;
+	} cases[] = {
+		{ "listen1 = play.example.org\nlisten2 =\n", "text:2: p2p.listen1: \"play.example.org\" is no IPv4 "
+		                                             "address of one machine; write it in numbers, like "
+		                                             "203.0.113.1\n" },
+		{ "listen1 = 0.0.0.0\nlisten2 = 224.0.0.1\n",
+		  "text:2: p2p.listen1: \"0.0.0.0\" is no IPv4 address of one machine; write it in numbers, like "
+		  "203.0.113.1\n"
+		  "text:3: p2p.listen2: \"224.0.0.1\" is no IPv4 address of one machine; write it in numbers, like "
+		  "203.0.113.1\n" },
+		{ "public1 = ::1\npublic2 = 255.255.255.255\n", "text:2: p2p.public1: \"::1\" is no IPv4 address of "
+		                                                "one machine; write it in numbers, like 203.0.113.1\n"
+		                                                "text:3: p2p.public2: \"255.255.255.255\" is no IPv4 "
+		                                                "address of one machine; write it in numbers, like "
+		                                                "203.0.113.1\n" },
+		{ "listen1 = 203.0.113.1\nlisten2 = 203.0.113.1\n",
+		  "text:3: p2p.listen2: is the same as p2p.listen1; the NAT check needs two addresses\n" },
+		{ "listen1 = 127.0.0.2\n",
+		  "text:2: p2p.listen2: is the same as p2p.listen1; the NAT check needs two addresses\n" },
+		{ "listen1 = 203.0.113.1\n",
+		  "text:2: p2p.listen2: of it and p2p.listen1 one is loopback and the other is not, so that no client "
+		  "reaches both; set both, or leave p2p.listen2 empty\n" },
+		{ "listen1 =\nlisten2 = 203.0.113.1\n",
+		  "text:3: p2p.listen2: needs p2p.listen1, without which there is no UDP at all\n" },
+		{ "public1 = 203.0.113.1\n",
+		  "text:2: p2p.public1: is set and p2p.public2 is not; with two addresses clients "
+		  "are told another one for both or for none\n" },
+		{ "public2 = 203.0.113.1\n",
+		  "text:2: p2p.public2: is set and p2p.public1 is not; with two addresses clients "
+		  "are told another one for both or for none\n" },
+		{ "public1 = 203.0.113.1\npublic2 = 203.0.113.1\n",
+		  "text:3: p2p.public2: is the same as p2p.public1; the NAT check needs two addresses\n" },
+		{ "port = 3479\n", "text:2: p2p.alt_port: is the same as p2p.port; the NAT check needs two ports\n" },
+		{ "port = 5\nalt_port = 5\n",
+		  "text:3: p2p.alt_port: is the same as p2p.port; the NAT check needs two ports\n" },
+		{ "second_required = yes\nlisten2 =\n",
+		  "text:2: p2p.second_required: needs p2p.listen1 and p2p.listen2\n" },
+		{ "port = 36100\n",
+		  "text:2: p2p.port: 127.0.0.1:36100 is in rooms.listen already, which takes UDP too\n" },
+		{ "alt_port = 36100\n[rooms]\nlisten = 127.0.0.2:36100\n",
+		  "text:2: p2p.alt_port: 127.0.0.2:36100 is in rooms.listen already, which takes UDP too\n" },
+		{ "[rooms]\nlisten = 127.0.0.1:3478\n",
+		  "text:3: p2p.port: 127.0.0.1:3478 is in rooms.listen already, which takes UDP too\n" },
+	};
+	static const char *const good[] = {
+		"listen2 =\npublic1 = 203.0.113.1\n",
+		"listen1 =\n",
+		"listen1 = 203.0.113.1\nlisten2 =\n",
+		"listen1 = 10.0.0.4\nlisten2 = 10.0.0.5\npublic1 = 203.0.113.1\npublic2 = 203.0.113.2\n",
+		"listen1 = 1.0.0.0\nlisten2 = 223.255.255.255\n",
+		"port = 0\nalt_port = 0\n",
+		"second_required = yes\n",
+		"enable = no\nlisten1 = x\nport = 3479\nsecond_required = yes\nlisten2 =\n",
+		"port = 10000\n[signal]\nlisten = 127.0.0.1:10000\n", /* TCP ports are others */
+		"port = 36100\n[rooms]\nenable = no\n",
+		"port = 36100\n[rooms]\nlisten = 127.0.0.3:36100\n",
+	};
+	char text[400];
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		snprintf(text, sizeof(text), "[p2p]\n%s", cases[i].text);
+		expect_refused(text, cases[i].report);
+	}
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		snprintf(text, sizeof(text), "[p2p]\n%s", good[i]);
+
+		struct conf c = load_text(text);
+
+		conf_fini(&c);
+	}
+}
+
+Test(conf, sessions_of_peer_to_peer_are_asked_before_they_are_silent)
+{
+	expect_good("limits", "p2p_ping_ms = 10000");
+	expect_refused("[limits]\np2p_ping_ms = 10001\n", "text:2: limits.p2p_ping_ms (10001) is above "
+	                                                  "limits.p2p_silence_ms (10000): sessions would end before "
+	                                                  "they were asked\n");
+	expect_refused("[limits]\np2p_drop_waiting = 1048577\n", "text:2: limits.p2p_drop_waiting (1048577) is above "
+	                                                         "limits.p2p_waiting (1048576): sessions would be "
+	                                                         "closed before a frame was dropped\n");
+}
+
 Test(conf, a_title_of_the_rooms_has_at_most_12_bytes)
 {
 	expect_good("rooms", "titles = NPWR00860_00 x NPWR00861_00");

@@ -49,7 +49,7 @@ static void fill_and_release(struct splice_stream *s)
 {
 	struct splice_lane both[2] = { lane(s, 0, 256 * MIB), lane(s, 1, 256 * MIB) };
 
-	splice_lanes_fill(both, 2);
+	splice_lanes_fill(&f, both, 2);
 	for (int i = 0; i < 2; i++) {
 		int64_t held = splice_lane_held(s, &both[i]);
 
@@ -85,9 +85,9 @@ Test(splice_load, of_much_that_is_there_at_once_a_direction_holds_a_part)
 
 		one.total   = 256 * MIB;
 		one.is_over = false;
-		splice_lanes_fill(&one, 1);
+		splice_lanes_fill(&f, &one, 1);
 		pthread_join(blocker, NULL);
-		splice_lanes_fill(&one, 1);
+		splice_lanes_fill(&f, &one, 1);
 
 		int64_t held = splice_lane_held(&s, &one);
 
@@ -132,7 +132,7 @@ Test(splice_load, who_waits_costs_nothing)
 	splice_stream_open(&stuck, &f, 4096);
 	struct splice_lane both[2] = { lane(&stuck, 0, 256 * MIB), lane(&stuck, 1, 256 * MIB) };
 
-	splice_lanes_fill(both, 2);
+	splice_lanes_fill(&f, both, 2);
 	splice_stream_open(&idle, &f, 0);
 	struct splice_lane said = lane(&idle, 0, MIB);
 
@@ -172,7 +172,7 @@ static void stick_in_pipe(struct splice_stream *s)
 		splice_stream_open(s, &f, 4096);
 		struct splice_lane stuck = lane(s, 0, 256 * MIB);
 
-		splice_lanes_fill(&stuck, 1);
+		splice_lanes_fill(&f, &stuck, 1);
 		if (splice_count_pipe_ends(&f) == 2)
 			return;
 		splice_stream_close(s);
@@ -194,7 +194,7 @@ Test(splice_load, what_waits_of_a_bulk_waits_in_a_pipe_that_others_get_later)
 			splice_stream_open(&s[i], &f, 4096);
 			lanes[i] = lane(&s[i], 0, 64 * MIB);
 		}
-		splice_lanes_fill(lanes, BULKS);
+		splice_lanes_fill(&f, lanes, BULKS);
 		for (size_t i = 0; i < BULKS; i++) {
 			lanes[i].total = lanes[i].sent + 1;
 			cr_expect_gt(splice_lane_held(&s[i], &lanes[i]), 0);
@@ -252,7 +252,7 @@ Test(splice_load, without_a_descriptor_for_a_pipe_it_waits_in_memory)
 	struct splice_lane both[2] = { lane(&s, 0, 256 * MIB), lane(&s, 1, 256 * MIB) };
 
 	before = leaks_held_bytes();
-	splice_lanes_fill(both, 2);
+	splice_lanes_fill(&f, both, 2);
 	cr_expect_leq(leaks_held_bytes() - before, 2 * FLOW_COPY_BYTES + 4096, "of both directions");
 	for (int i = 0; i < 2; i++) {
 		int64_t held = splice_lane_held(&s, &both[i]);
@@ -348,7 +348,7 @@ Test(splice_load, there_is_an_end_to_how_many_pipes_there_are)
 			lanes[2 * i + (size_t)from] = lane(&s[i], from, 64 * MIB);
 		}
 	}
-	splice_lanes_fill(lanes, COUNT_OF(lanes));
+	splice_lanes_fill(&f, lanes, COUNT_OF(lanes));
 	/* Of some it is a small helping that waits, which is in none. */
 	cr_expect_leq(splice_count_pipe_ends(&f), (size_t)2 * SPLICE_PIPES_MAX);
 	cr_expect_geq(splice_count_pipe_ends(&f), (size_t)SPLICE_PIPES_MAX);

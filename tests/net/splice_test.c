@@ -221,7 +221,7 @@ Test(splice, an_end_comes_after_all_that_was_sent_before_it)
 	splice_stream_open(&s, &f, 4096);
 	struct splice_lane one = lane(0, 64 * MIB);
 
-	splice_lanes_fill(&one, 1);
+	splice_lanes_fill(&f, &one, 1);
 	cr_assert_lt(one.sent, one.total);
 	one.total = one.sent + 1; /* the last byte, and the end, while all waits */
 	splice_lanes_run(&one, 1);
@@ -295,7 +295,7 @@ Test(splice, a_reset_is_passed_on_though_the_other_takes_nothing)
 	splice_stream_open(&s, &f, 4096);
 	struct splice_lane one = lane(0, 64 * MIB);
 
-	splice_lanes_fill(&one, 1);
+	splice_lanes_fill(&f, &one, 1);
 	dial_abort(s.ends[0]);
 	s.ends[0] = -1;
 	tcp_fixture_await(&s.ended, 1);
@@ -419,7 +419,7 @@ Test(splice, a_stop_resets_everybody)
 		splice_stream_open(&many[i], &f, 4096);
 	struct splice_lane stuck = { .from = many[3].ends[0], .to = many[3].ends[1], .total = 64 * MIB };
 
-	splice_lanes_fill(&stuck, 1);
+	splice_lanes_fill(&f, &stuck, 1);
 	splice_fixture_stop_streams(&f);
 	for (size_t i = 0; i < 20; i++) {
 		cr_expect_eq(many[i].ended, 1);
@@ -443,7 +443,7 @@ Test(splice, freeing_resets_who_is_left)
 		struct splice_lane bulk = lane(1, 4 * MIB), stuck = lane(0, 64 * MIB);
 
 		bulk.stays_open = true;
-		splice_lanes_fill(&stuck, 1);
+		splice_lanes_fill(&f, &stuck, 1);
 		splice_lanes_run(&bulk, 1); /* leaves a spare pipe */
 		splice_fixture_stop(&f);
 		cr_expect_eq(s.ended, 1);

@@ -78,7 +78,7 @@ struct splice_lane {
 };
 
 /* Sends on all of them until all buffers are full and nothing moves any more: nobody reads. */
-void splice_lanes_fill(struct splice_lane *lanes, size_t count);
+void splice_lanes_fill(struct splice_fixture *f, struct splice_lane *lanes, size_t count);
 
 /* Sends and receives on all of them at once until they are over; what comes is looked at. */
 void splice_lanes_run(struct splice_lane *lanes, size_t count);
