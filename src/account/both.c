@@ -1,15 +1,5 @@
 #include "account/both.h"
 
-#include <string.h>
-
-void both_keys_of(struct both_keys *out, const uint8_t address[KEYED_KEY_BYTES], const uint8_t *wide)
-{
-	*out = (struct both_keys){ .has_wide = wide != NULL };
-	memcpy(out->address, address, KEYED_KEY_BYTES);
-	if (wide)
-		memcpy(out->wide, wide, KEYED_KEY_BYTES);
-}
-
 bool both_count_init(struct both_count *c, int64_t max, size_t keys_max, uint64_t seed)
 {
 	c->of_address = count_new(max, keys_max, seed);

@@ -2,8 +2,8 @@
  * Counters of an address, and of the /48 that an IPv6 one lies in: whoever has a network has very many addresses, so all of it
  * together may have BOTH_FACTOR times what one may.
  *
- *	struct both_keys who;
- *	both_keys_of(&who, addr_key's key, addr_key_wide's key or NULL);
+ *	struct both_keys who = addr_keys(client);		net/addr_keys.h
+ *
  *	if (!both_count_take(&connections, &who))
  *		refuse
  */
@@ -24,7 +24,6 @@ struct both_keys {
 	uint8_t address[KEYED_KEY_BYTES], wide[KEYED_KEY_BYTES];
 	bool    has_wide;
 };
-void both_keys_of(struct both_keys *out, const uint8_t address[KEYED_KEY_BYTES], const uint8_t *wide);
 
 /* Each is made and freed as a pair; false, and nothing is held, when out of memory. */
 struct both_count {

@@ -3,16 +3,12 @@
  */
 #include "p2p/p2p_inside.h"
 
-#include "account/both.h"
+#include "net/addr_keys.h"
 
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define KEYS_MAX  65536
 #define MINUTE_MS 60000
-
-static_assert(ADDR_KEY_BYTES == KEYED_KEY_BYTES, "addresses are keys");
 
 struct p2p_guard {
 	size_t             total, total_max; /* sessions */
@@ -20,17 +16,6 @@ struct p2p_guard {
 	struct both_count  sessions, checks, rooms;
 	struct both_window failed;
 };
-
-static struct both_keys keys_of(const struct addr *a)
-{
-	struct both_keys k;
-	uint8_t          address[ADDR_KEY_BYTES], wide[ADDR_KEY_BYTES];
-	bool             has_wide = addr_key_wide(wide, a);
-
-	addr_key(address, a);
-	both_keys_of(&k, address, has_wide ? wide : NULL);
-	return k;
-}
 
 struct p2p_guard *p2p_guard_new(const struct limits *l, uint64_t seed)
 {
@@ -64,14 +49,14 @@ void p2p_guard_free(struct p2p_guard *g)
 
 static bool take(struct both_count *c, const struct addr *a, bool is_exempt)
 {
-	struct both_keys k = keys_of(a);
+	struct both_keys k = addr_keys(a);
 
 	return is_exempt || both_count_take(c, &k);
 }
 
 static void give(struct both_count *c, const struct addr *a, bool is_exempt)
 {
-	struct both_keys k = keys_of(a);
+	struct both_keys k = addr_keys(a);
 
 	if (!is_exempt)
 		both_count_give(c, &k);
@@ -131,14 +116,14 @@ void p2p_guard_room_gone(struct p2p_guard *g, const struct addr *a, bool is_exem
 
 bool p2p_guard_may_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms)
 {
-	struct both_keys k = keys_of(a);
+	struct both_keys k = addr_keys(a);
 
 	return is_exempt || !both_window_is_full(&g->failed, &k, now_ms);
 }
 
 void p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms)
 {
-	struct both_keys k = keys_of(a);
+	struct both_keys k = addr_keys(a);
 
 	if (!is_exempt)
 		both_window_take(&g->failed, &k, now_ms);

@@ -8,7 +8,8 @@
  *	p2p_udp.c	the sockets; packets with tags; who was seen
  *	p2p_stun.c	STUN with its rates
  *	p2p_nat.c	checks under way, results
- *	p2p_rooms.c	create, join, leave, start, plans, links up and down
+ *	p2p_rooms.c	create, join, leave, rooms of games
+ *	p2p_start.c	start, plans, links up and down
  *	p2p_links.c	groups, LINK, LINK_ACK and RELAY frames
  *	p2p_guard.c	what an address may use
  */
@@ -141,13 +142,12 @@ void p2p_session_close(struct p2p_session *s, enum p2p_end why, uint16_t status)
 
 /* Handlers of requests, each a row of the table in p2p_ask.c. */
 typedef void p2p_op(struct p2p_session *s, const struct p2p_request *r, int64_t now_ms);
-p2p_op       p2p_on_hello, p2p_on_local, p2p_on_mapped; /* p2p_serve.c, p2p_address.c */
-p2p_op       p2p_on_create, p2p_on_join, p2p_on_leave, p2p_on_start, p2p_on_plan, p2p_on_link,
-	p2p_on_ping_done;                                                                      /* p2p_rooms.c */
-p2p_op p2p_on_nat_check, p2p_on_nat_update, p2p_on_nat_get, p2p_on_step_done, p2p_on_ping_try; /* p2p_nat.c */
-void   p2p_nat_init(struct p2p_session *s);
-p2p_op p2p_on_links; /* p2p_links.c */
-void   p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now_ms);
+p2p_op       p2p_on_hello, p2p_on_local, p2p_on_mapped;                /* p2p_serve.c, p2p_address.c */
+p2p_op       p2p_on_create, p2p_on_join, p2p_on_leave;                 /* p2p_rooms.c */
+p2p_op       p2p_on_start, p2p_on_plan, p2p_on_link, p2p_on_ping_done; /* p2p_start.c */
+p2p_op       p2p_on_nat_check, p2p_on_nat_update, p2p_on_nat_get, p2p_on_step_done, p2p_on_ping_try; /* p2p_nat.c */
+p2p_op       p2p_on_links;                                                                           /* p2p_links.c */
+void         p2p_ask(struct p2p_session *s, const uint8_t *text, size_t len, int64_t now_ms);
 
 struct p2p_session *p2p_session_of(struct p2p_member *m);
 
@@ -162,10 +162,12 @@ enum p2p_error p2p_take_locals(struct p2p_session *s, const struct p2p_request *
 /* p2p_rooms.c: out of its room, with all that follows; and s, of the same player, comes to the seat of from, if that has one. */
 void           p2p_session_leave(struct p2p_session *s, int64_t now_ms);
 void           p2p_session_take_over(struct p2p_session *from, struct p2p_session *s, int64_t now_ms);
-void           p2p_tell_if_settled(struct p2p_room *room); /* everybody has said p2p.ping_try_done */
 enum p2p_error p2p_own_room(const struct p2p_session *s,
-                            const struct p2p_request *r);                 /* the one that it names, or none */
-void           p2p_mapped_changed(struct p2p_session *s, int64_t now_ms); /* the others of its room are told */
+                            const struct p2p_request *r); /* the one that it names, or none */
+
+/* p2p_start.c */
+void p2p_tell_if_settled(struct p2p_room *room);                /* everybody has said p2p.ping_try_done */
+void p2p_mapped_changed(struct p2p_session *s, int64_t now_ms); /* the others of its room are told */
 
 /* p2p_links.c */
 void p2p_links_init(struct p2p *p);

@@ -216,11 +216,13 @@ void p2p_nat_on_hello(struct p2p_session *s, enum p2p_socket at, const struct ud
 void p2p_nat_on_packet(struct p2p_session *s, enum p2p_socket at, const struct p2p_packet *k,
                        const struct p2p_endpoint *from, int64_t now_ms)
 {
-	if (!s->check)
-		metric_inc(M_P2P_UDP_STEP);
-	else if (k->type == P2P_OPEN)
-		p2p_check_open(s->check, at, k, from);
-	else if (!p2p_check_reply(s->check, at, k, from, now_ms))
+	bool is_taken = false;
+
+	if (s->check && k->type == P2P_OPEN)
+		is_taken = p2p_check_open(s->check, at, k, from);
+	else if (s->check)
+		is_taken = p2p_check_reply(s->check, at, k, from, now_ms);
+	if (!is_taken)
 		metric_inc(M_P2P_UDP_STEP);
 	go_on(s);
 }

@@ -268,15 +268,16 @@ bool p2p_check_hello(struct p2p_check *c, enum p2p_socket at, const struct p2p_p
 }
 
 /* Also a little late: while the second PING_TRY is out it still tells how the router maps. */
-void p2p_check_open(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
+bool p2p_check_open(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
                     const struct p2p_endpoint *from)
 {
 	const uint8_t step = phases[PHASE_OPEN_B].step;
 
 	if (c->phase < PHASE_OPEN_B || c->phase > PHASE_HELLO_B || at != P2P_BQ || k->step != step ||
 	    memcmp(c->nonces[step - 1], k->nonce, P2P_NONCE_BYTES) != 0)
-		return;
+		return false;
 	c->m3 = *from;
+	return true;
 }
 
 static void pinged(struct p2p_check *c, int64_t now_ms)

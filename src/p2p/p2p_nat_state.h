@@ -63,10 +63,9 @@ void p2p_check_tick(struct p2p_check *c, int64_t now_ms);
  */
 bool p2p_check_hello(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
                      const struct p2p_endpoint *from, bool was_seen, uint32_t *cookie, int64_t now_ms);
-/* An OPEN. */
-void p2p_check_open(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
+/* An OPEN; a PING_REPLY. These and the next two are false for what is not waited for (any more). */
+bool p2p_check_open(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
                     const struct p2p_endpoint *from);
-/* A PING_REPLY. These three are false for what is not waited for (any more). */
 bool p2p_check_reply(struct p2p_check *c, enum p2p_socket at, const struct p2p_packet *k,
                      const struct p2p_endpoint *from, int64_t now_ms);
 /* What the client says on the control channel: a step is done (cookie: of step 1), a PING_TRY with this nonce has arrived. */

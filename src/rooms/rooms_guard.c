@@ -7,7 +7,7 @@
  */
 #include "rooms/rooms_guard.h"
 
-#include "account/both.h"
+#include "net/addr_keys.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define KNOWN_MAX 65536
 #define HOUR_MS   3600000
 
-static_assert(ADDR_KEY_BYTES == KEYED_KEY_BYTES && ROOMS_ADDR_BYTES == ADDR_KEY_BYTES, "addresses are keys");
+static_assert(ROOMS_ADDR_BYTES == ADDR_KEY_BYTES, "addresses are keys");
 static_assert(ADDR_KEY_BYTES + ROOMS_NAME_BYTES <= MAP_KEY_BYTES_MAX, "an address and a name are one key");
 
 /* A name that an address has used. */
@@ -36,17 +36,6 @@ struct rooms_guard {
 	struct map         known;
 	struct list        known_by_use;
 };
-
-static struct both_keys keys_of(const struct addr *a)
-{
-	struct both_keys k;
-	uint8_t          address[ADDR_KEY_BYTES], wide[ADDR_KEY_BYTES];
-	bool             has_wide = addr_key_wide(wide, a);
-
-	addr_key(address, a);
-	both_keys_of(&k, address, has_wide ? wide : NULL);
-	return k;
-}
 
 static const uint8_t ipv4_in_ipv6[12] = { [10] = 0xFF, [11] = 0xFF };
 
@@ -72,7 +61,7 @@ static struct both_keys keys_of_whole(const uint8_t whole[ROOMS_ADDR_BYTES])
 	} else {
 		memcpy(a.ip, whole, sizeof(a.ip));
 	}
-	return keys_of(&a);
+	return addr_keys(&a);
 }
 
 static bool make_windows(struct both_window *w, int64_t max, uint64_t seed)
@@ -187,7 +176,7 @@ void rooms_guard_free(struct rooms_guard *g)
 
 enum rooms_guard_says rooms_guard_enter(struct rooms_guard *g, const struct addr *from, bool is_exempt, int64_t now_ms)
 {
-	struct both_keys k = keys_of(from);
+	struct both_keys k = addr_keys(from);
 
 	if (g->total >= g->total_max)
 		return ROOMS_GUARD_TOTAL;
@@ -201,7 +190,7 @@ enum rooms_guard_says rooms_guard_enter(struct rooms_guard *g, const struct addr
 
 void rooms_guard_leave(struct rooms_guard *g, const struct addr *from, bool is_exempt)
 {
-	struct both_keys k = keys_of(from);
+	struct both_keys k = addr_keys(from);
 
 	assert(g->total > 0);
 	g->total--;

@@ -15,10 +15,12 @@ static uint8_t                   mac[P2P_CLIENT_MAC_BYTES];
 static void prepare(void)
 {
 	all = vectors_load("p2p.hex");
-	for (uint8_t i = 0; i < sizeof(session.key); i++)
-		session.key[i] = i;
-	for (uint8_t i = 0; i < sizeof(mac); i++)
-		mac[i] = 0x20 + i;
+	for (size_t i = 0; i < sizeof(session.key); i++)
+		session.key[i] = (uint8_t)i;
+	memcpy(mac,
+	       (const uint8_t[]){ 0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d,
+	                          0x2e, 0x2f },
+	       sizeof(mac));
 }
 
 static void finish(void)

@@ -78,7 +78,7 @@ void p2p_peer_await_frame(struct p2p_peer *p)
 	while (!p->has_frame);
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct p2p_peer *p, const char *format, ...)
+void p2p_peer_say(struct p2p_peer *p, const char *format, ...)
 {
 	char    text[1024];
 	va_list args;
@@ -96,7 +96,7 @@ void p2p_peer_ask(struct p2p_peer *p, const char *op, const char *members)
 	char part[32];
 	int  id = ++p->next_id;
 
-	say(p, "{\"op\":\"%s\",\"id\":%d%s}", op, id, members);
+	p2p_peer_say(p, "{\"op\":\"%s\",\"id\":%d%s}", op, id, members);
 	snprintf(part, sizeof(part), "\"id\":%d,\"ok\":", id);
 	p2p_peer_await(p, part);
 }
@@ -157,10 +157,10 @@ void p2p_peer_string(char *out, size_t cap, const struct p2p_peer *p, const char
 
 /* Coming and going */
 
-static void open_with(struct p2p_peer *p, struct server *s, int number, int rcvbuf_bytes)
+static void open_with(struct p2p_peer *p, struct server *s, int number, int rcvbuf_bytes, const char *headers)
 {
 	struct ws_client_options options = {
-		.path = "/p2p", .mute = true, .takes_text = true, .rcvbuf_bytes = rcvbuf_bytes
+		.path = "/p2p", .mute = true, .takes_text = true, .rcvbuf_bytes = rcvbuf_bytes, .headers = headers
 	};
 	AUTO(json_freep) struct json *udp = NULL;
 	AUTO(json_freep) struct json *j   = NULL;
@@ -189,12 +189,20 @@ static void open_with(struct p2p_peer *p, struct server *s, int number, int rcvb
 
 void p2p_peer_open(struct p2p_peer *p, struct server *s, int number)
 {
-	open_with(p, s, number, 0);
+	open_with(p, s, number, 0, NULL);
 }
 
 void p2p_peer_open_small(struct p2p_peer *p, struct server *s, int number)
 {
-	open_with(p, s, number, 4096);
+	open_with(p, s, number, 4096, NULL);
+}
+
+void p2p_peer_open_from(struct p2p_peer *p, struct server *s, int number, const char *address)
+{
+	char headers[64];
+
+	snprintf(headers, sizeof(headers), "X-Forwarded-For: %s\r\n", address);
+	open_with(p, s, number, 0, headers);
 }
 
 void p2p_peer_free(struct p2p_peer *p)
@@ -205,15 +213,35 @@ void p2p_peer_free(struct p2p_peer *p)
 
 /* UDP */
 
+static struct sockaddr_in place(bool is_b, int port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK + is_b);
+	return in;
+}
+
+void p2p_peer_packet(uint8_t out[P2P_PACKET_BYTES], const struct p2p_peer *p, struct p2p_packet *k)
+{
+	memcpy(k->sid, p->sid, sizeof(k->sid));
+	p2p_packet_build(out, k);
+	hash_tag(out + P2P_TAGGED_BYTES, p->key, sizeof(p->key), out, P2P_TAGGED_BYTES);
+}
+
 static void send_packet(const struct p2p_peer *p, int fd, const struct sockaddr_in *to, struct p2p_packet *k)
 {
 	uint8_t bytes[P2P_PACKET_BYTES];
 
-	memcpy(k->sid, p->sid, sizeof(k->sid));
-	p2p_packet_build(bytes, k);
-	hash_tag(bytes + P2P_TAGGED_BYTES, p->key, sizeof(p->key), bytes, P2P_TAGGED_BYTES);
+	p2p_peer_packet(bytes, p, k);
 	cr_assert_eq(sendto(fd, bytes, sizeof(bytes), 0, (const struct sockaddr *)to, sizeof(*to)),
 	             (ssize_t)sizeof(bytes));
+}
+
+void p2p_peer_send(const struct p2p_peer *p, int fd, bool is_b, int port, struct p2p_packet *k)
+{
+	struct sockaddr_in to = place(is_b, port);
+
+	send_packet(p, fd, &to, k);
 }
 
 /* The next packet, which has to be of this type. */
@@ -232,16 +260,20 @@ static void receive_packet(struct p2p_packet *out, struct sockaddr_in *from, int
 	cr_assert_eq(out->type, type);
 }
 
-/* HELLO on this socket; the cookie. */
-static uint32_t hello(struct p2p_peer *p, int fd, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES])
+void p2p_peer_receive(struct p2p_packet *out, int fd, enum p2p_packet_type type)
 {
-	struct p2p_packet  k  = { .type = P2P_HELLO, .step = step, .time = ++p->time };
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)p->port) }, from;
+	struct sockaddr_in from;
 
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	receive_packet(out, &from, fd, type);
+}
+
+uint32_t p2p_peer_hello(struct p2p_peer *p, int fd, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES])
+{
+	struct p2p_packet k = { .type = P2P_HELLO, .step = step, .time = ++p->time };
+
 	memcpy(k.nonce, nonce, P2P_NONCE_BYTES);
-	send_packet(p, fd, &at, &k);
-	receive_packet(&k, &from, fd, P2P_HELLO_ACK);
+	p2p_peer_send(p, fd, false, p->port, &k);
+	p2p_peer_receive(&k, fd, P2P_HELLO_ACK);
 	return k.time;
 }
 
@@ -251,7 +283,7 @@ void p2p_peer_be_mapped(struct p2p_peer *p)
 	char                 cookie[32];
 	int                  fd = dial_udp("127.0.0.1", 0);
 
-	snprintf(cookie, sizeof(cookie), ",\"cookie\":%u", (unsigned)hello(p, fd, 0, nonce));
+	snprintf(cookie, sizeof(cookie), ",\"cookie\":%u", (unsigned)p2p_peer_hello(p, fd, 0, nonce));
 	p2p_peer_ask(p, "p2p.mapped", cookie);
 	cr_assert(strstr(p->text, "\"ok\":true"), "%s", p->text);
 	close(fd);
@@ -266,13 +298,13 @@ void p2p_peer_be_open(struct p2p_peer *p)
 	int64_t            check;
 	int                fd = dial_udp("127.0.0.1", 0), id = ++p->next_id;
 
-	say(p, "{\"op\":\"nat.update\",\"id\":%d}", id);
+	p2p_peer_say(p, "{\"op\":\"nat.update\",\"id\":%d}", id);
 	p2p_peer_await(p, "\"op\":\"nat.step\"");
 	check = p2p_peer_int(p, "check");
 	p2p_peer_string(text, sizeof(text), p, "nonce");
 	cr_assert_eq(hex_decode(nonce, sizeof(nonce), text, strlen(text)), ERR_OK);
-	say(p, "{\"op\":\"nat.step_done\",\"check\":%lld,\"step\":1,\"cookie\":%u}", (long long)check,
-	    (unsigned)hello(p, fd, 1, nonce));
+	p2p_peer_say(p, "{\"op\":\"nat.step_done\",\"check\":%lld,\"step\":1,\"cookie\":%u}", (long long)check,
+	             (unsigned)p2p_peer_hello(p, fd, 1, nonce));
 	receive_packet(&k, &from, fd, P2P_PING_TRY);
 	k.type = P2P_PING_REPLY;
 	k.time = 0;

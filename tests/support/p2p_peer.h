@@ -40,10 +40,15 @@ struct p2p_peer {
 void p2p_peer_open(struct p2p_peer *p, struct server *s, int number);
 /* The same with a small receive buffer, so that the server soon feels that it does not read. */
 void p2p_peer_open_small(struct p2p_peer *p, struct server *s, int number);
+/* The same through a proxy, for a player at this address: neither free of limits nor on a private network. */
+void p2p_peer_open_from(struct p2p_peer *p, struct server *s, int number, const char *address);
 void p2p_peer_free(struct p2p_peer *p);
 
 /* Answers the ping that is held, and those that come from now on at once. */
 void p2p_peer_pong(struct p2p_peer *p);
+
+/* A message, and no more. */
+void p2p_peer_say(struct p2p_peer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* One request, members as in ,"room":"QK7M2PXD"; the answer is then in text. Frames must not come before it. */
 void p2p_peer_ask(struct p2p_peer *p, const char *op, const char *members);
@@ -65,6 +70,13 @@ void p2p_peer_ack(struct p2p_peer *p, uint32_t number);
 void p2p_peer_be_mapped(struct p2p_peer *p);
 /* nat.update, with a socket that everything gets through to. */
 void p2p_peer_be_open(struct p2p_peer *p);
+
+/* UDP: its packet to 127.0.0.1 or .2 (is_b), with sid and tag; the next packet from there, which has to be of this type. */
+void p2p_peer_packet(uint8_t out[P2P_PACKET_BYTES], const struct p2p_peer *p, struct p2p_packet *k);
+void p2p_peer_send(const struct p2p_peer *p, int fd, bool is_b, int port, struct p2p_packet *k);
+void p2p_peer_receive(struct p2p_packet *out, int fd, enum p2p_packet_type type);
+/* HELLO to AP on this socket: the cookie of its answer. */
+uint32_t p2p_peer_hello(struct p2p_peer *p, int fd, uint8_t step, const uint8_t nonce[P2P_NONCE_BYTES]);
 
 /* A member of the last text: its integer, or a copy of its string in out. */
 int64_t p2p_peer_int(const struct p2p_peer *p, const char *key);
