@@ -26,7 +26,8 @@ const struct ws_handler *p2p_handler(const struct p2p *p); /* for ws_route(ws, "
 
 /*
  * Binds the four sockets (or two, with one address) and receives from them. What cannot be bound stops the start, or, for the
- * second address without p2p.second_required, is a warning. ERR_HELD, ERR_IO, ERR_MALFORMED with a sentence in report.
+ * second address without p2p.second_required, is a warning; so is a second address that is the first again, or that clients would
+ * be told as the first. ERR_HELD, ERR_IO, ERR_MALFORMED with a sentence in report.
  */
 enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report);
 void     p2p_announce(const struct p2p *p); /* what is bound, in the log */
