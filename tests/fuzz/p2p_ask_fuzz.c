@@ -348,7 +348,8 @@ static void say(struct ws_conn *c, const uint8_t *bytes, size_t len, bool is_tex
 	if (len == 0 || !c->is_open || c->is_closing)
 		return;
 	exact = malloc(len);
-	need(exact != NULL);
+	if (!exact)
+		abort();
 	memcpy(exact, bytes, len);
 	c->is_text = is_text;
 	p2p_handler(part)->message(c->session, exact, len, now);
