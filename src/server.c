@@ -12,6 +12,7 @@
 #include "admin/admin_serve.h"
 #include "base/auto.h"
 #include "base/metric.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cloud/cloud.h"
 #include "crypt/hash.h"
@@ -40,6 +41,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FRONT_PARTS_MAX 4
@@ -75,6 +77,7 @@ struct server {
 	int                 admin_fd;
 	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
+	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
 static bool bind_listeners(struct server *s)
@@ -376,56 +379,85 @@ static bool takes_a_page(int fd)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
 }
 
-static void greet(const struct server *s)
+/* False: there is none. */
+static bool first_of(char out[ADDR_TEXT_BYTES], const struct listeners *l)
 {
-	char tunnel[ADDR_TEXT_BYTES] = "-", http[ADDR_TEXT_BYTES] = "-";
+	addr_text_port(out, &l->bound[0]); /* stays there when it is handed over */
+	return l->bound[0].family != ADDR_NONE;
+}
 
-	metric_set(M_UP, 1);
-	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
-	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
-	if (s->conf->server_production || !takes_a_page(STDOUT_FILENO))
-		return;
-	addr_text_port(tunnel, &s->tunnel_plain.bound[0]);
-	addr_text_port(http, &s->http_plain.bound[0]);
-	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
-	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
-	       "  - see how it is:          curl http://%s/healthz\n"
-	       "  - see the open lobbies:   curl http://%s/v1/lobbies\n"
-	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
-	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
+/* What there is none of is not offered. */
+static void print_what_now(const struct server *s)
+{
+	char tunnel[ADDR_TEXT_BYTES], http[ADDR_TEXT_BYTES];
+	bool has_http = first_of(http, &s->http_plain);
+
+	puts("\ncoopd is running; the lines above say where it listens. What now:");
+	if (first_of(tunnel, &s->tunnel_plain))
+		printf("  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n", tunnel);
+	if (has_http)
+		printf("  - see how it is:          curl http://%s/healthz\n", http);
+	if (has_http && s->lobby)
+		printf("  - see the open lobbies:   curl http://%s/v1/lobbies\n", http);
+	if (s->conf->admin_enable)
+		printf("  - see its figures:        curl --unix-socket %s http://localhost/metrics\n",
+		       s->conf->admin_socket);
+	printf("  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
 	       "  - stop it:                Ctrl-C\n\n",
-	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
+	       s->conf->server_data);
 	fflush(stdout);
 }
 
-static void warn_few_files(const struct server_files *share, const struct limits *asked, long files)
+static void greet(const struct server *s)
 {
-	log_warn("server", 0, "few-files",
-	         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld, signal_peers=%lld "
-	         "instead "
-	         "of %lld, rooms_connections=%lld instead of %lld, rooms_streams=%lld instead of %lld: with "
-	         "LimitNOFILE= "
-	         "(systemd) or ulimit -n at %lld there is room for all",
-	         files, (long long)share->ws_connections, (long long)asked->ws_connections,
-	         (long long)share->cloud_vaults, (long long)asked->cloud_vaults, (long long)share->signal_peers,
-	         (long long)asked->signal_peers, (long long)share->rooms_connections,
-	         (long long)asked->rooms_connections, (long long)share->rooms_streams, (long long)asked->rooms_streams,
-	         (long long)share->wanted);
+	metric_set(M_UP, 1);
+	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
+	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
+	if (!s->conf->server_production && takes_a_page(STDOUT_FILENO))
+		print_what_now(s);
+}
+
+#define FEW_FILES_BYTES 512
+
+/* Says which are lower than what was asked for; false: none is. */
+static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *share, const struct limits *asked)
+{
+	const struct {
+		const char *name;
+		int64_t     is, was;
+	} rows[] = {
+		{ "ws_connections", share->ws_connections, asked->ws_connections },
+		{ "cloud_vaults", share->cloud_vaults, asked->cloud_vaults },
+		{ "signal_peers", share->signal_peers, asked->signal_peers },
+		{ "rooms_connections", share->rooms_connections, asked->rooms_connections },
+		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
+	};
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rows[i].is >= rows[i].was)
+			continue;
+		text_format(out + used, FEW_FILES_BYTES - used, "%s%s=%lld instead of %lld", used > 0 ? ", " : "",
+		            rows[i].name, (long long)rows[i].is, (long long)rows[i].was);
+		used += strlen(out + used);
+	}
+	return used > 0;
 }
 
 /* All that strangers can make grow has to fit into what the process may have open. */
 static bool share_files(struct server *s)
 {
 	struct server_files share;
+	char                lowered[FEW_FILES_BYTES];
 	long                files = listen_raise_files();
 	struct limits      *l     = &s->conf->limits;
 
 	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
 		return false;
-	if (share.ws_connections < l->ws_connections || share.cloud_vaults < l->cloud_vaults ||
-	    share.signal_peers < l->signal_peers || share.rooms_connections < l->rooms_connections ||
-	    share.rooms_streams < l->rooms_streams)
-		warn_few_files(&share, l, files);
+	if (list_lowered(lowered, &share, l))
+		log_warn("server", 0, "few-files",
+		         "limit=%ld %s: with LimitNOFILE= (systemd) or ulimit -n at %lld there is room for all", files,
+		         lowered, (long long)share.wanted);
 	s->asked             = (struct server_files){ .ws_connections    = l->ws_connections,
 		                                      .cloud_vaults      = l->cloud_vaults,
 		                                      .signal_peers      = l->signal_peers,
@@ -462,6 +494,7 @@ static void take_down(struct server *s)
 		store_stop(s->store);
 	if (s->loop)
 		loop_drain(s->loop);
+	s->has_lost = server_rooms_has_lost(&s->rooms);
 	if (s->tcp)
 		tcp_free(s->tcp);
 	if (s->ws)
@@ -515,8 +548,10 @@ int server_run(struct conf *conf, const struct conf_args *args)
 		}
 	}
 	take_down(&s);
-	if (ok)
+	if (ok && s.has_lost)
+		log_error("server", 0, "stopped", "not everything could be kept, see the lines above");
+	else if (ok)
 		log_info("server", 0, "stopped", "everything kept is committed");
 	log_stop();
-	return ok ? 0 : 1;
+	return ok && !s.has_lost ? 0 : 1;
 }

@@ -82,6 +82,11 @@ void server_rooms_finish(struct server_rooms *s)
 		http_stop(s->status);
 }
 
+bool server_rooms_has_lost(const struct server_rooms *s)
+{
+	return s->rooms && rooms_has_lost(s->rooms);
+}
+
 void server_rooms_free(struct server_rooms *s)
 {
 	if (s->udp)

@@ -29,6 +29,7 @@ void server_rooms_stop(struct server_rooms *s); /* before tcp_stop */
 
 /* After the loop has returned: before store_stop; after that and tcp_free. */
 void server_rooms_finish(struct server_rooms *s);
+bool server_rooms_has_lost(const struct server_rooms *s); /* after loop_drain: scores that were answered */
 void server_rooms_free(struct server_rooms *s);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Removed wherever they stand, in ascending order. */
+/* Bad wherever they stand, in ascending order. */
 static const struct hidden {
 	uint32_t first, last;
 	bool     is_space; /* also nothing in front of a number and behind it */
@@ -41,12 +41,12 @@ void clean_text(char *out, size_t chars_max, const void *text, size_t len, const
 	size_t      used = 0, bad_len = text_length(bad);
 
 	while (len > 0 && chars_max > 0) {
-		uint32_t    code = 0;
-		size_t      n    = text_char(&code, at, len);
-		const char *from = n == 0 ? bad : at;
-		size_t      put  = n == 0 ? bad_len : find(code) ? 0 : n;
+		uint32_t code   = 0;
+		size_t   n      = text_char(&code, at, len);
+		bool     is_bad = n == 0 || find(code);
+		size_t   put    = is_bad ? bad_len : n;
 
-		memcpy(out + used, from, put);
+		memcpy(out + used, is_bad ? bad : at, put);
 		used += put;
 		chars_max -= put > 0;
 		at += n ? n : 1;

@@ -12,9 +12,9 @@
 #define CLEAN_BAD_IS_REMOVED ""
 
 /*
- * Removes controls, white space other than the blank, marks of direction, what is not seen, and private use; then cuts at
- * chars_max characters. bad stands for each byte that is no part of a whole, shortest-form character. out has
- * CLEAN_BYTES(chars_max), and is valid UTF-8.
+ * Puts bad in the place of each control, white space other than the blank, mark of direction, character that is not seen or
+ * of private use, and each byte that is no part of a whole, shortest-form character; then cuts at chars_max characters. Where
+ * two texts that differ must not look the same, bad has to be shown. out has CLEAN_BYTES(chars_max), and is valid UTF-8.
  */
 void clean_text(char *out, size_t chars_max, const void *text, size_t len, const char *bad);
 

@@ -226,9 +226,12 @@ void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR
 		both_count_give(&g->rooms, &k);
 }
 
-bool rooms_guard_packet(struct rooms_guard *g, const uint8_t ip[4], bool is_exempt, int64_t now_ms)
+bool rooms_guard_packet(struct rooms_guard *g, const struct rooms_origin *from, int64_t now_ms)
 {
-	uint8_t key[KEYED_KEY_BYTES] = { ip[0], ip[1], ip[2], ip[3] };
+	struct keys k;
 
-	return is_exempt || !g->packets || bucket_take(g->packets, key, now_ms);
+	if (from->is_exempt || !g->packets)
+		return true;
+	k = keys_of_whole(from->addr);
+	return bucket_take(g->packets, k.address, now_ms);
 }

@@ -33,7 +33,7 @@ bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enu
                      int64_t now_ms);
 void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR_BYTES]);
 
-/* One UDP packet of this IPv4 address: cheap, nothing is allocated once the address is known. */
-bool rooms_guard_packet(struct rooms_guard *g, const uint8_t ip[4], bool is_exempt, int64_t now_ms);
+/* One UDP packet of a player whose connection comes from there: cheap, nothing is allocated once the address is known. */
+bool rooms_guard_packet(struct rooms_guard *g, const struct rooms_origin *from, int64_t now_ms);
 
 #endif

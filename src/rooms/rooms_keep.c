@@ -65,8 +65,10 @@ struct rooms_keep {
 	struct job_port      port;
 	struct keep_job      job, last; /* last: what waits at the end */
 	bool                 is_under_way;
-	bool                 is_late;    /* the last try failed */
+	bool                 is_late;    /* the last try failed, or the store was too busy for it */
+	bool                 is_failing; /* it failed */
 	bool                 has_failed; /* the store, for good */
+	bool                 has_lost;
 	bool                 is_stopping;
 };
 
@@ -230,6 +232,7 @@ static void give_rows(struct rooms_keep *k, struct keep_job *j, size_t count)
 
 static void note_result(struct rooms_keep *k, const struct keep_job *j, enum err result)
 {
+	k->is_failing = result != ERR_OK;
 	if (result != ERR_OK) {
 		note_late(k, result);
 		return;
@@ -258,12 +261,21 @@ static void done_job(struct job *job, enum err result)
 		set_timer(k);
 }
 
+static void note_lost(struct rooms_keep *k, size_t rows, enum err why)
+{
+	k->has_lost = true;
+	log_error("rooms", 0, "loses", "rows=%zu error=%s", rows, err_name(why));
+}
+
 static void done_last(struct job *job, enum err result)
 {
-	struct rooms_keep *k = CONTAINER(job, struct keep_job, job)->keep;
+	struct rooms_keep *k        = CONTAINER(job, struct keep_job, job)->keep;
+	size_t             left_out = k->job.left_out + k->last.left_out;
 
 	if (result != ERR_OK)
-		log_error("rooms", 0, "loses", "rows=%zu error=%s", k->changes.used, err_name(result));
+		note_lost(k, k->changes.used, result);
+	else if (left_out > 0)
+		note_lost(k, left_out, ERR_INTERNAL);
 	give_rows(k, &k->job, k->job.count);
 	give_rows(k, &k->last, k->last.count);
 }
@@ -280,14 +292,20 @@ void rooms_keep_stop(struct rooms_keep *k)
 
 	enum err e = store_submit(k->store, &k->last.job);
 	if (e != ERR_OK)
-		log_error("rooms", 0, "loses", "rows=%zu error=%s", k->changes.used, err_name(e));
+		note_lost(k, k->changes.used, e);
+}
+
+bool rooms_keep_has_lost(const struct rooms_keep *k)
+{
+	return k->has_lost;
 }
 
 /* What has changed */
 
 bool rooms_keep_can(const struct rooms_keep *k)
 {
-	return !k->has_failed && !k->is_stopping && k->changes.used + ROWS_OF_A_SCORE <= k->changes.max;
+	return !k->has_failed && !k->is_failing && !k->is_stopping &&
+	       k->changes.used + ROWS_OF_A_SCORE <= k->changes.max && store_health(k->store) != STORE_FAILING;
 }
 
 /* The change of this row that waits; a new one when there is none. NULL when out of memory. */

@@ -3,7 +3,7 @@
  * the store, each row once however often it changed; the loop never waits for it.
  *
  *	recorded -> changed rows (at most limits.rooms_keep_rows) -> one job after another -> store
- *	                \__ the store is full or cannot write: they stay, and new scores are refused once there is no room
+ *	                \__ the disk is full or cannot be written: they stay and are tried again, and new scores are refused
  */
 #ifndef ROOMS_ROOMS_KEEP_H
 #define ROOMS_ROOMS_KEEP_H
@@ -29,7 +29,10 @@ enum err rooms_keep_new(struct rooms_keep **out, struct loop *loop, struct store
 /* After store_stop and loop_drain: all that was handed over is committed, and its results are in. NULL is fine. */
 void rooms_keep_free(struct rooms_keep *k);
 
-/* Room for what one more score may change; false also once the store has failed for good. */
+/*
+ * Room for what one more score may change. False also from the first try that failed on, until one has succeeded; while the
+ * store fails for others; and once it has failed for good.
+ */
 bool rooms_keep_can(const struct rooms_keep *k);
 
 /* What host.recorded says, of the board as it is now. */
@@ -38,5 +41,8 @@ void rooms_keep_recorded(struct rooms_keep *k, const struct rooms_board *board, 
 
 /* Before store_stop: hands over all that waits, so that nothing is lost. What is recorded later is not kept. */
 void rooms_keep_stop(struct rooms_keep *k);
+
+/* After store_stop and loop_drain: whether something of it was lost all the same; the log says how much, and why. */
+bool rooms_keep_has_lost(const struct rooms_keep *k);
 
 #endif

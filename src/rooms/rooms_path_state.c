@@ -33,7 +33,8 @@ void rooms_address_for(uint8_t ip[4], uint16_t *port, const struct rooms_player 
 		return;
 	}
 	memcpy(ip, has_local_ip(member) ? member->local_ip : member->from.ip, IP_BYTES);
-	*port = member->p2p_port;
+	/* To send to 0.0.0.0 is to send to oneself: without an address there is no port. */
+	*port = has_local_ip(member) || member->from.is_ipv4 ? member->p2p_port : 0;
 }
 
 /* Routes */
@@ -179,6 +180,9 @@ struct rooms_udp_step rooms_on_datagram(struct rooms_state *s, const uint8_t ip[
 		return drop(ROOMS_UDP_TOKEN);
 	if (!is_his_source(s, p, ip))
 		return drop(ROOMS_UDP_SOURCE);
+	/* Only now: what others forge in his address's name takes nothing away from him. */
+	if (!s->host->packet(s->host->arg, p, now_ms))
+		return drop(ROOMS_UDP_RATE);
 	if (packet.type == ROOMS_UDP_PROBE)
 		return on_probe(s, p, &packet, ip, port, bytes, now_ms);
 	return on_relay(s, p, &packet, bytes, len);

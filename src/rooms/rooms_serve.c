@@ -41,6 +41,11 @@ static bool may(void *arg, const struct rooms_origin *from, enum rooms_ask what,
 	return rooms_guard_may(((struct rooms *)arg)->guard, from, what, name, now_ms);
 }
 
+static bool packet(void *arg, const struct rooms_player *p, int64_t now_ms)
+{
+	return rooms_guard_packet(((struct rooms *)arg)->guard, &p->from, now_ms);
+}
+
 static void room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
 {
 	rooms_guard_room_gone(((struct rooms *)arg)->guard, maker);
@@ -83,6 +88,7 @@ static void init_state(struct rooms *r)
 		                       .close     = close_replaced,
 		                       .random    = random_token,
 		                       .may       = may,
+		                       .packet    = packet,
 		                       .room_gone = room_gone,
 		                       .can_keep  = can_keep,
 		                       .recorded  = recorded };
@@ -164,6 +170,11 @@ void rooms_finish(struct rooms *r)
 {
 	rooms_status_stop(r);
 	rooms_keep_stop(r->keep);
+}
+
+bool rooms_has_lost(const struct rooms *r)
+{
+	return rooms_keep_has_lost(r->keep);
 }
 
 void rooms_free(struct rooms *r)

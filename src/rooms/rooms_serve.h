@@ -16,6 +16,7 @@
 #include "net/udp.h"
 #include "store/store.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct rooms;
@@ -32,6 +33,9 @@ void rooms_stop(struct rooms *r);
 
 /* After the loop has returned, before store_stop: the scores that are still there. */
 void rooms_finish(struct rooms *r);
+
+/* After store_stop and loop_drain: whether scores that were answered are lost. */
+bool rooms_has_lost(const struct rooms *r);
 
 /* The status page: routes for a listener of its own, their part is the rooms. Any thread. */
 extern const struct http_route rooms_status_routes[];

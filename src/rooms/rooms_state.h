@@ -115,6 +115,8 @@ struct rooms_host {
 	 */
 	bool (*may)(void *arg, const struct rooms_origin *from, enum rooms_ask what, const uint8_t *name,
 	            int64_t now_ms);
+	/* A packet of this player's, right in all: may his address have one more this second? Counts it if so. */
+	bool (*packet)(void *arg, const struct rooms_player *p, int64_t now_ms);
 	void (*room_gone)(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES]);
 	/* Asked before a score is looked at: whether a row that changes could be kept now. */
 	bool (*can_keep)(void *arg);
@@ -191,6 +193,7 @@ enum rooms_udp_why {
 	ROOMS_UDP_TOKEN,
 	ROOMS_UDP_SOURCE, /* not the address of his connection */
 	ROOMS_UDP_OFF,    /* a RELAY, and nothing is relayed */
+	ROOMS_UDP_RATE,   /* it is right, and one too many: host.packet */
 	ROOMS_UDP_TARGET  /* nobody to send it to: unknown, no room in common, or never probed */
 };
 struct rooms_udp_step {

@@ -6,8 +6,6 @@
 #include "base/auto.h"
 #include "base/metric.h"
 
-#define LOOPBACK 127 /* as the first byte of an address */
-
 static struct rooms_peer *peer_of(struct rooms_player *player)
 {
 	return CONTAINER(player, struct rooms_peer, player);
@@ -16,9 +14,10 @@ static struct rooms_peer *peer_of(struct rooms_player *player)
 static void count_drop(enum rooms_udp_why why)
 {
 	static const enum metric metrics[] = {
-		[ROOMS_UDP_SHAPE] = M_ROOMS_UDP_SHAPE, [ROOMS_UDP_USER] = M_ROOMS_UDP_USER,
-		[ROOMS_UDP_TOKEN] = M_ROOMS_UDP_TOKEN, [ROOMS_UDP_SOURCE] = M_ROOMS_UDP_SOURCE,
-		[ROOMS_UDP_OFF] = M_ROOMS_UDP_OFF,     [ROOMS_UDP_TARGET] = M_ROOMS_UDP_TARGET,
+		[ROOMS_UDP_SHAPE] = M_ROOMS_UDP_SHAPE,   [ROOMS_UDP_USER] = M_ROOMS_UDP_USER,
+		[ROOMS_UDP_TOKEN] = M_ROOMS_UDP_TOKEN,   [ROOMS_UDP_SOURCE] = M_ROOMS_UDP_SOURCE,
+		[ROOMS_UDP_OFF] = M_ROOMS_UDP_OFF,       [ROOMS_UDP_RATE] = M_ROOMS_UDP_RATE,
+		[ROOMS_UDP_TARGET] = M_ROOMS_UDP_TARGET,
 	};
 
 	metric_inc(metrics[why]);
@@ -40,15 +39,9 @@ static void forward(const struct rooms_peer *to, const uint8_t *bytes, size_t le
 
 static void on_datagram(void *part, struct udp_datagram *d, int64_t now_ms)
 {
-	struct rooms         *r         = part;
-	bool                  is_exempt = !r->conf->server_production && d->path.ip[0] == LOOPBACK;
-	struct rooms_udp_step step;
+	struct rooms         *r    = part;
+	struct rooms_udp_step step = rooms_on_datagram(&r->state, d->path.ip, d->path.port, d->bytes, d->len, now_ms);
 
-	if (!rooms_guard_packet(r->guard, d->path.ip, is_exempt, now_ms)) {
-		metric_inc(M_ROOMS_UDP_RATE);
-		return;
-	}
-	step = rooms_on_datagram(&r->state, d->path.ip, d->path.port, d->bytes, d->len, now_ms);
 	switch (step.what) {
 	case ROOMS_UDP_ANSWER:
 		answer(peer_of(step.player), d, step.len);

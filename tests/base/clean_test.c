@@ -28,8 +28,8 @@ Test(clean, bytes_that_are_no_characters_are_shown_or_removed)
 
 Test(clean, what_is_shown_for_them_takes_a_place_and_what_is_removed_does_not)
 {
-	cr_expect_str_eq(clean("\xff\xff\nabc", 3, CLEAN_BAD_IS_SHOWN), "\xef\xbf\xbd\xef\xbf\xbd"
-	                                                                "a");
+	cr_expect_str_eq(clean("\xff\nabc", 3, CLEAN_BAD_IS_SHOWN), "\xef\xbf\xbd\xef\xbf\xbd"
+	                                                            "a");
 	cr_expect_str_eq(clean("\xff\xff\nabc", 3, CLEAN_BAD_IS_REMOVED), "abc");
 	cr_expect_str_eq(clean("\xff", 0, CLEAN_BAD_IS_SHOWN), "");
 }
@@ -46,10 +46,12 @@ Test(clean, a_text_of_the_largest_characters_fits)
 
 Test(clean, what_turns_or_hides_a_text_goes)
 {
-	cr_expect_str_eq(clean("\xe2\x80\xae"
-	                       "live\xe2\x80\x8b\t\x1b[31m\x7f<b>",
-	                       64, CLEAN_BAD_IS_SHOWN),
-	                 "live[31m<b>");
+	static const char text[] = "\xe2\x80\xae"
+				   "live\xe2\x80\x8b\t\x1b[31m\x7f<b>";
+
+	cr_expect_str_eq(clean(text, 64, CLEAN_BAD_IS_REMOVED), "live[31m<b>");
+	cr_expect_str_eq(clean(text, 64, CLEAN_BAD_IS_SHOWN), "\xef\xbf\xbdlive\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
+	                                                      "[31m\xef\xbf\xbd<b>");
 }
 
 Test(clean, trimming_takes_white_space_of_any_kind_from_both_ends_only)

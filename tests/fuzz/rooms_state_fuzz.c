@@ -105,6 +105,14 @@ static bool on_may(void *arg, const struct rooms_origin *from, enum rooms_ask wh
 	return says;
 }
 
+static bool on_packet(void *arg, const struct rooms_player *p, int64_t now_ms)
+{
+	(void)arg;
+	(void)now_ms;
+	must(p->has_hello, "a packet of nobody's");
+	return ++calls % CALLS != 0;
+}
+
 static void on_room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
 {
 	(void)arg;
@@ -131,6 +139,7 @@ static const struct rooms_host host = { .send      = on_send,
 	                                .close     = on_close,
 	                                .random    = on_random,
 	                                .may       = on_may,
+	                                .packet    = on_packet,
 	                                .room_gone = on_room_gone,
 	                                .can_keep  = on_can_keep,
 	                                .recorded  = on_recorded };

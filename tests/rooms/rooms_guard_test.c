@@ -119,11 +119,13 @@ static void room_gone(const char *text)
 
 static int send_packets(uint8_t last, int count, int64_t now_ms)
 {
-	const uint8_t ip[4] = { 192, 0, 2, last };
-	int           taken = 0;
+	struct addr         a = { .family = ADDR_IPV4, .ip = { 192, 0, 2, last } };
+	struct rooms_origin from;
+	int                 taken = 0;
 
+	rooms_origin_of(&from, &a, false);
 	for (int i = 0; i < count; i++)
-		taken += rooms_guard_packet(guard, ip, false, now_ms);
+		taken += rooms_guard_packet(guard, &from, now_ms);
 	return taken;
 }
 
@@ -356,10 +358,12 @@ Test(rooms_guard, an_address_sends_eight_thousand_packets_at_once_and_four_thous
 
 Test(rooms_guard, without_a_rate_and_for_who_is_exempt_packets_are_not_counted)
 {
-	const uint8_t loopback[4] = { 127, 0, 0, 1 };
+	struct addr         loopback = { .family = ADDR_IPV4, .ip = { 127, 0, 0, 1 } };
+	struct rooms_origin from;
 
+	rooms_origin_of(&from, &loopback, true);
 	for (int i = 0; i < 20000; i++)
-		cr_assert(rooms_guard_packet(guard, loopback, true, NOW));
+		cr_assert(rooms_guard_packet(guard, &from, NOW));
 	limits.rooms_udp_rate = 0;
 	begin();
 	cr_expect_eq(send_packets(1, 20000, NOW), 20000);

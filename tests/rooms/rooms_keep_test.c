@@ -61,12 +61,17 @@ static void run_free(struct run *r)
 	loop_thread_fini(&r->on);
 }
 
-static void run_end(struct run *r)
+static void run_stop(struct run *r)
 {
 	loop_thread_do(&r->on, stop, r);
 	loop_thread_join(&r->on);
 	store_stop(r->store);
 	loop_drain(r->on.loop);
+}
+
+static void run_end(struct run *r)
+{
+	run_stop(r);
 	run_free(r);
 }
 
@@ -574,6 +579,11 @@ Test(rooms_keep, scores_are_refused_when_as_many_rows_wait_as_may)
 	run_end(&r);
 }
 
+static bool cannot(void *arg)
+{
+	return !can(arg);
+}
+
 static void await_failed_jobs(int64_t more)
 {
 	int64_t before = metric_get(M_STORE_JOBS_FAILED), deadline_ms = clock_mono_ms() + 20000;
@@ -597,12 +607,51 @@ Test(rooms_keep, what_could_not_be_written_is_tried_again)
 	cr_expect_eq(gate_ask(r.store, COUNT_ROWS), 1, "all of the job was undone");
 	score_crowd(&r, 100, 500, 2);
 	cr_expect_eq(metric_get(M_ROOMS_SCORES_WAITING), 1000);
-	cr_expect(can(&r));
 	await_failed_jobs(2);
 	make_room(&r);
 	await_kept();
 	cr_expect_eq(gate_ask(r.store, COUNT_ROWS), 601);
 	cr_expect_eq(gate_ask(r.store, COUNT_ROWS " WHERE score = 2"), 500);
+	run_end(&r);
+}
+
+Test(rooms_keep, scores_are_refused_from_the_first_failure_until_one_has_succeeded)
+{
+	struct run r;
+
+	data_conf()->limits.rooms_keep_ms = 20;
+	run_begin(&r);
+	score(&r, "a", 1);
+	await_kept();
+	make_full(&r);
+	cr_expect(can(&r), "nothing has failed yet");
+	score_crowd(&r, 0, 500, 1);
+	cr_expect(data_await(cannot, &r));
+	gate_ask(r.store, "SELECT 1");
+	cr_expect_not(can(&r), "others' success is none of ours");
+	await_failed_jobs(2);
+	cr_expect_not(can(&r));
+	make_room(&r);
+	await_kept();
+	cr_expect(can(&r));
+	run_end(&r);
+}
+
+Test(rooms_keep, it_tells_at_the_end_whether_something_was_lost)
+{
+	struct run r;
+
+	for (int is_full = 0; is_full < 2; is_full++) {
+		run_begin_slowly(&r);
+		if (is_full)
+			make_full(&r);
+		score_crowd(&r, is_full * 500, 500, 1);
+		run_stop(&r);
+		cr_expect_eq(rooms_keep_has_lost(r.keep), is_full);
+		run_free(&r);
+	}
+	run_begin(&r);
+	cr_expect_eq(rooms_boards_rows(r.boards), 500);
 	run_end(&r);
 }
 
@@ -676,11 +725,6 @@ static void done_fail(struct job *job, enum err result)
 	(void)result;
 }
 
-static bool cannot(void *arg)
-{
-	return !can(arg);
-}
-
 Test(rooms_keep, scores_are_refused_once_the_store_has_failed)
 {
 	struct run r;
@@ -693,6 +737,28 @@ Test(rooms_keep, scores_are_refused_once_the_store_has_failed)
 	cr_assert_eq(store_submit(r.store, &fail), ERR_OK);
 	score(&r, "b", 1);
 	cr_expect(data_await(cannot, &r));
+	run_end(&r);
+}
+
+/* Its whole batch goes with it. */
+static enum err run_lose(struct job *job, struct db *db)
+{
+	(void)job;
+	db_undo(db);
+	return ERR_STORE;
+}
+
+Test(rooms_keep, scores_are_refused_while_the_store_fails_for_others)
+{
+	struct run r;
+	struct job lose = { .surface = SURFACE_ADMIN, .run = run_lose, .done = done_fail };
+
+	run_begin_slowly(&r);
+	cr_expect(can(&r));
+	cr_assert_eq(store_submit(r.store, &lose), ERR_OK);
+	cr_expect(data_await(cannot, &r));
+	gate_ask(r.store, "SELECT 1");
+	cr_expect(can(&r));
 	run_end(&r);
 }
 

@@ -100,7 +100,8 @@ Test(rooms_path_state, an_ipv6_player_has_no_address_to_be_told)
 {
 	struct table_seat *six = table_player("2001:db8::1", "six");
 
-	cr_expect_str_eq(address(alice, six), "0.0.0.0:3658");
+	cr_expect_str_eq(address(alice, six), "0.0.0.0:0");
+	cr_expect_str_eq(address(six, six), "0.0.0.0:0");
 }
 
 Test(rooms_path_state, one_join_says_different_addresses_to_different_members)
@@ -269,6 +270,47 @@ Test(rooms_path_state, a_player_on_ipv6_has_no_packets_of_his_own)
 
 	expect_dropped(say("0.0.0.0", probe, build_probe(probe, six->player.user_id, six->player.token)),
 	               ROOMS_UDP_SOURCE);
+}
+
+Test(rooms_path_state, an_ipv6_player_has_the_addresses_that_he_has_probed)
+{
+	struct table_seat *six = table_player("2001:db8::1", "six"), *near = table_player("2001:db8::1", "near");
+
+	table.state.any_source = true;
+	table_probe(six, 40001, "0.0.0.0");
+	cr_expect_str_eq(address(alice, six), "0.0.0.0:40001"); /* where the table sends it from */
+	cr_expect_str_eq(address(near, six), "0.0.0.0:0");
+	table_probe(six, 40001, "192.168.1.5");
+	cr_expect_str_eq(address(near, six), "192.168.1.5:3658");
+}
+
+Test(rooms_path_state, only_packets_that_are_right_count_for_the_rate)
+{
+	uint8_t  bytes[64];
+	uint32_t user = bob->player.user_id, token = bob->player.token;
+
+	say(THERE, "x", 1);
+	say(THERE, bytes, build_probe(bytes, 99, token));
+	say(THERE, bytes, build_probe(bytes, user, token ^ 1));
+	say(HERE, bytes, build_probe(bytes, user, token));
+	say(THERE, bytes, build_relay(bytes, bob, alice->player.user_id, "")); /* nothing is relayed */
+	cr_expect_eq(table.packets, 0);
+	say(THERE, bytes, build_probe(bytes, user, token));
+	cr_expect_eq(table.packets, 1);
+	table.state.relays = true;
+	expect_dropped(say(THERE, bytes, build_relay(bytes, bob, 99, "")), ROOMS_UDP_TARGET);
+	cr_expect_eq(table.packets, 2);
+}
+
+Test(rooms_path_state, a_packet_that_is_one_too_many_changes_nothing)
+{
+	uint8_t bytes[64];
+
+	table.state.relays    = true;
+	table.refuses_packets = true;
+	expect_dropped(table_probe(bob, 40001, "192.168.1.5"), ROOMS_UDP_RATE);
+	cr_expect(!bob->player.has_probed);
+	expect_dropped(say(THERE, bytes, build_relay(bytes, bob, alice->player.user_id, "")), ROOMS_UDP_RATE);
 }
 
 /* Routes */

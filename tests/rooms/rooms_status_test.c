@@ -220,13 +220,17 @@ Test(rooms_status, text_of_peers_is_cleaned_for_people)
 	AUTO(auto_free) char *text = stats();
 	struct http_result    page = get("/");
 
-	cr_expect(says(text, "\"title\":\"<b>\xef\xbf\xbd\",\"members\":[\"<script>a&\\\"'\"]"), "%s", text);
-	cr_expect(says(text, "\"title\":\"<b>\xef\xbf\xbd\",\"board\":1,\"entries\":1,\"leader\":\"<script>a&\\\"'\""),
+	cr_expect(says(text, "\"title\":\"<b>\xef\xbf\xbd\xef\xbf\xbd\",\"members\":[\"<script>a&\\\"'\xef\xbf\xbd\"]"),
 	          "%s", text);
-	cr_expect(says(page.body, "<td>&lt;b&gt;\xef\xbf\xbd<td>1 of 4<td>&lt;script&gt;a&amp;&quot;&#39;<td>"), "%s",
-	          page.body);
-	cr_expect(says(page.body, "<td>&lt;b&gt;\xef\xbf\xbd<td>1<td>1<td>&lt;script&gt;a&amp;&quot;&#39;<td>1"), "%s",
-	          page.body);
+	cr_expect(says(text, "\"title\":\"<b>\xef\xbf\xbd\xef\xbf\xbd\",\"board\":1,\"entries\":1,\"leader\":\"<script>"
+	                     "a&\\\"'\xef\xbf\xbd\""),
+	          "%s", text);
+	cr_expect(says(page.body, "<td>&lt;b&gt;\xef\xbf\xbd\xef\xbf\xbd<td>1 of "
+	                          "4<td>&lt;script&gt;a&amp;&quot;&#39;\xef\xbf\xbd<td>"),
+	          "%s", page.body);
+	cr_expect(says(page.body, "<td>&lt;b&gt;\xef\xbf\xbd\xef\xbf\xbd<td>1<td>1<td>&lt;script&gt;a&amp;&quot;&#39;"
+	                          "\xef\xbf\xbd<td>1"),
+	          "%s", page.body);
 	cr_expect_not(says(page.body, "<script"));
 	cr_expect_not(says(page.body, "<i>"));
 	cr_expect_not(says(text, "<i>"));

@@ -73,6 +73,15 @@ static bool on_may(void *arg, const struct rooms_origin *from, enum rooms_ask wh
 	return !table.refuses[what];
 }
 
+static bool on_packet(void *arg, const struct rooms_player *p, int64_t now_ms)
+{
+	(void)arg;
+	cr_assert(p->has_hello);
+	cr_assert_eq(now_ms, table.now.mono_ms);
+	table.packets++;
+	return !table.refuses_packets;
+}
+
 static void on_room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
 {
 	(void)arg;
@@ -107,6 +116,7 @@ void table_open(void)
 		                            .close     = on_close,
 		                            .random    = on_random,
 		                            .may       = on_may,
+		                            .packet    = on_packet,
 		                            .room_gone = on_room_gone,
 		                            .can_keep  = on_can_keep,
 		                            .recorded  = on_recorded };

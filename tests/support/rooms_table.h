@@ -49,7 +49,9 @@ struct table {
 	size_t   asked[TABLE_ASKS];
 	uint8_t  asked_name[ROOMS_NAME_BYTES];
 	uint8_t  asked_addr[ROOMS_ADDR_BYTES];
-	size_t   gone; /* rooms given back */
+	bool     refuses_packets;
+	size_t   packets; /* asked about */
+	size_t   gone;    /* rooms given back */
 	uint8_t  gone_maker[ROOMS_ADDR_BYTES];
 	bool     cannot_keep;
 	size_t   recorded;
