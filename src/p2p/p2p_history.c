@@ -39,9 +39,9 @@ void p2p_nat_keep(struct p2p *p, const struct p2p_nat_result *r)
 	if (!j)
 		return;
 	j->job       = (struct job){ .surface = SURFACE_P2P, .lazy = true, .run = run, .done = done };
-	j->found     = (struct nat_found){ .type       = r->type,
-		                           .reason     = r->reason,
-		                           .mapping    = r->mapping,
+	j->found     = (struct nat_found){ .type       = (int)r->type,
+		                           .reason     = (int)r->reason,
+		                           .mapping    = (int)r->mapping,
 		                           .conflict   = r->conflict,
 		                           .is_partial = r->partial };
 	j->wall_ms   = clock_wall_ms();

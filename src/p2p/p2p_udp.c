@@ -199,31 +199,6 @@ static void unbind_from(struct p2p *p, int fds[P2P_SOCKETS], enum p2p_socket fir
 		p->bound[i].is_set = false;
 }
 
-/* An answer has to leave from the address that was asked, and "all of them" is none to tell a client. */
-static bool is_wildcard(const char *ip)
-{
-	return strcmp(ip, "0.0.0.0") == 0;
-}
-
-static const char *told_of(const char *public, const char *listen)
-{
-	return *public ? public : listen;
-}
-
-/* Of the second address, before it is tried: what makes it useless, or NULL. */
-static const char *fault_of_second(const struct conf *c)
-{
-	if (!*c->p2p_listen2)
-		return "p2p.listen2 is empty";
-	if (is_wildcard(c->p2p_listen2))
-		return "p2p.listen2 is no address of its own";
-	if (strcmp(c->p2p_listen1, c->p2p_listen2) == 0)
-		return "p2p.listen2 is the address of p2p.listen1";
-	if (strcmp(told_of(c->p2p_public1, c->p2p_listen1), told_of(c->p2p_public2, c->p2p_listen2)) == 0)
-		return "p2p.public2 is what clients are told of p2p.listen1, too";
-	return NULL;
-}
-
 /* Both ports of one address. port 0 of A is chosen by the system, and B takes the same. */
 static enum err bind_address(struct p2p *p, int fds[P2P_SOCKETS], bool is_b, FILE *report)
 {
@@ -277,35 +252,21 @@ static enum err bind_both(struct p2p *p, int fds[P2P_SOCKETS], FILE *report)
 	}
 }
 
+/* That the addresses differ, and are there when the second is required, conf has seen to. */
 static enum err bind_all(struct p2p *p, int fds[P2P_SOCKETS], FILE *report)
 {
-	const char *fault = fault_of_second(p->conf);
-	enum err    e     = fault ? bind_address(p, fds, false, report) : bind_both(p, fds, report);
+	enum err e = *p->conf->p2p_listen2 ? bind_both(p, fds, report) : bind_address(p, fds, false, report);
 
-	if ((e == ERR_OK && !fault) || !p->bound[P2P_AQ].is_set)
+	if (e == ERR_OK || !p->bound[P2P_AQ].is_set)
 		return e;
-	if (!fault)
-		fault = "that was p2p.listen2";
 	if (p->conf->p2p_second_required) {
-		fprintf(report, "coopd: %s, and p2p.second_required is set; give it another address.\n", fault);
-		return e == ERR_OK ? ERR_MALFORMED : e;
+		fputs("coopd: that was p2p.listen2, and p2p.second_required is set; give it another address.\n",
+		      report);
+		return e;
 	}
-	if (*p->conf->p2p_listen2)
-		fprintf(report, "coopd: %s; without it only part of the NAT check can be done.\n", fault);
+	fputs("coopd: that was p2p.listen2; without it only part of the NAT check can be done.\n", report);
 	unbind_from(p, fds, P2P_BP);
 	return ERR_OK;
-}
-
-/* False, with a sentence: what is set cannot be. */
-static bool may_listen(const struct conf *c, FILE *report)
-{
-	if (!*c->p2p_listen1 && c->p2p_second_required)
-		fputs("coopd: p2p.listen1 is empty, and p2p.second_required is set; give it an address.\n", report);
-	else if (is_wildcard(c->p2p_listen1))
-		fputs("coopd: p2p.listen1 is 0.0.0.0; give it one address, which \"ip address\" shows.\n", report);
-	else
-		return true;
-	return false;
 }
 
 enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
@@ -313,8 +274,6 @@ enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
 	int      fds[P2P_SOCKETS] = { -1, -1, -1, -1 };
 	enum err e;
 
-	if (!may_listen(p->conf, report))
-		return ERR_MALFORMED;
 	if (!*p->conf->p2p_listen1)
 		return ERR_OK;
 	e = bind_all(p, fds, report);

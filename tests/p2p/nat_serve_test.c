@@ -162,24 +162,6 @@ Test(nat_serve, a_hello_that_is_sent_again_from_elsewhere_moves_nothing)
 	close(thief);
 }
 
-/* Datagrams to the networks behind a server are not for players outside to ask for. */
-Test(nat_serve, a_private_source_counts_for_who_is_on_a_private_network_himself)
-{
-	struct p2p_packet k = { .type = P2P_HELLO, .time = 1 };
-	struct p2p_peer   outside, inside;
-	int               fd = new_socket();
-
-	start((const char *[]){ "p2p.allow_loopback=no", NULL });
-	p2p_peer_open_from(&outside, s, 1, PUBLIC);
-	p2p_peer_open_from(&inside, s, 2, "192.168.0.7");
-	p2p_peer_send(&outside, fd, false, outside.port, &k);
-	expect_dropped(fd, "source", 1);
-	p2p_peer_hello(&inside, fd, 0, some_nonce);
-	p2p_peer_free(&outside);
-	p2p_peer_free(&inside);
-	close(fd);
-}
-
 /* --- The outside address --- */
 
 static void expect_mapped(struct p2p_peer *p, int64_t cookie, bool is_good)
@@ -193,29 +175,6 @@ static void expect_mapped(struct p2p_peer *p, int64_t cookie, bool is_good)
 	}
 	p2p_peer_ask(p, "p2p.mapped", members);
 	expect_has(p, "\"ok\":true");
-}
-
-Test(nat_serve, the_outside_address_counts_with_its_cookie_only)
-{
-	struct p2p_peer p;
-	uint32_t        first, moved;
-	int             fd = new_socket(), next = new_socket();
-
-	start(NULL);
-	p2p_peer_open(&p, s, 1);
-	expect_mapped(&p, 0, false);
-	first = p2p_peer_hello(&p, fd, 0, some_nonce);
-	expect_mapped(&p, (int64_t)first + 1, false);
-	expect_mapped(&p, (int64_t)first + (INT64_C(1) << 32), false);
-	cr_expect_eq(p2p_peer_hello(&p, fd, 0, some_nonce), first, "HELLO again, before its answer was read");
-	expect_mapped(&p, first, true);
-	cr_expect_eq(p2p_peer_hello(&p, fd, 0, some_nonce), first, "a keepalive");
-	moved = p2p_peer_hello(&p, next, 0, some_nonce);
-	expect_mapped(&p, first, false);
-	expect_mapped(&p, moved, true);
-	p2p_peer_free(&p);
-	close(fd);
-	close(next);
 }
 
 Test(nat_serve, a_hello_outside_of_a_check_belongs_to_the_first_socket)
@@ -575,38 +534,45 @@ Test(nat_serve, with_one_address_the_check_says_that_it_needs_two)
 
 /* --- The second address --- */
 
-static const struct {
-	const char *sets[4];
-	const char *says; /* and does not start; NULL: it starts with one address */
-} places[] = {
-	{ { "p2p.listen2=192.0.2.1" }, NULL }, /* of no machine */
-	{ { "p2p.listen2=127.0.0.1" }, NULL },
-	{ { "p2p.public1=192.0.2.1", "p2p.public2=192.0.2.1" }, NULL },
-	{ { "p2p.listen2=", "p2p.second_required=yes" }, "p2p.listen2 is empty" },
-	{ { "p2p.listen2=192.0.2.1", "p2p.second_required=yes" }, "that was p2p.listen2" },
-	{ { "p2p.listen2=127.0.0.1", "p2p.second_required=yes" }, "p2p.listen2 is the address of p2p.listen1" },
-	{ { "p2p.listen1=", "p2p.second_required=yes" }, "p2p.listen1 is empty" },
-	{ { "p2p.listen1=0.0.0.0" }, "p2p.listen1 is 0.0.0.0" },
-};
-
-Test(nat_serve, a_second_address_that_is_none_is_a_warning_or_the_end)
+/* Its port, at the second address, somebody else has. */
+static int prepare_without_second(void)
 {
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		s = server_prepare(places[i].sets);
-		server_launch(s);
-		if (places[i].says) {
-			cr_expect_neq(server_await_exit(s, DIAL_PATIENCE_MS), 0, "row %zu", i);
-			cr_expect(server_log_contains(s, places[i].says), "row %zu", i);
-		} else {
-			struct p2p_peer p;
+	struct sockaddr_in in   = { 0 };
+	socklen_t          size = sizeof(in);
+	char               set[32];
+	int                fd = dial_udp("127.0.0.2", 0);
 
-			server_await_ready(s);
-			p2p_peer_open(&p, s, 1);
-			cr_expect(strstr(p.text, "\"b\":null"), "row %zu: %s", i, p.text);
-			p2p_peer_free(&p);
-		}
-		finish();
-	}
+	cr_assert_eq(getsockname(fd, (struct sockaddr *)&in, &size), 0);
+	snprintf(set, sizeof(set), "p2p.port=%d", ntohs(in.sin_port));
+	s = server_prepare(NULL);
+	server_unset(s, "p2p.port");
+	server_set(s, set);
+	return fd;
+}
+
+Test(nat_serve, without_the_second_address_it_runs_with_one)
+{
+	struct p2p_peer p;
+	int             fd = prepare_without_second();
+
+	server_launch(s);
+	server_await_ready(s);
+	cr_expect(server_log_contains(s, "that was p2p.listen2; without it"));
+	p2p_peer_open(&p, s, 1);
+	expect_has(&p, "\"b\":null");
+	p2p_peer_free(&p);
+	close(fd);
+}
+
+Test(nat_serve, without_the_second_address_it_stops_where_that_is_required)
+{
+	int fd = prepare_without_second();
+
+	server_set(s, "p2p.second_required=yes");
+	server_launch(s);
+	cr_expect_eq(server_await_exit(s, DIAL_PATIENCE_MS), 1);
+	cr_expect(server_log_contains(s, "that was p2p.listen2, and p2p.second_required is set"));
+	close(fd);
 }
 
 /* --- Statistics --- */

@@ -1,164 +1,12 @@
 /*
- * The NAT check: behind routers of every kind, with losses, and told one thing after the other.
+ * The NAT check, told one thing after the other: every deadline, and what does not count.
  */
 #include "p2p/p2p_nat_state.h"
-
-#include "base/auto.h"
-#include "support/nat_run.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #define BEGIN_MS INT64_C(70000)
-
-/* --- Routers --- */
-
-static const struct kind {
-	const char       *name;
-	struct nat_router router;
-	enum p2p_nat_type type;
-	enum p2p_mapping  mapping;
-	size_t            pings; /* that are sent when nothing is lost and the way is short */
-} kinds[] = {
-	{ "open", { .filter = NAT_FILTER_NONE }, P2P_NAT_OPEN, P2P_MAPPING_SAME, 1 },
-	{ "address restricted", { .filter = NAT_FILTER_ADDRESS }, P2P_NAT_ADDRESS, P2P_MAPPING_SAME, 4 },
-	{ "port restricted", { .filter = NAT_FILTER_PORT }, P2P_NAT_PORT, P2P_MAPPING_SAME, 6 },
-	{ "symmetric", { .filter = NAT_FILTER_PORT, .varies = true }, P2P_NAT_SYMMETRIC, P2P_MAPPING_VARIES, 6 },
-	{ "varies, lets all in", { .varies = true }, P2P_NAT_OPEN, P2P_MAPPING_VARIES, 1 },
-	{ "varies, lets addresses in",
-	  { .filter = NAT_FILTER_ADDRESS, .varies = true },
-	  P2P_NAT_ADDRESS,
-	  P2P_MAPPING_VARIES,
-	  4 },
-	{ "Linux", { .filter = NAT_FILTER_PORT, .is_taken = true }, P2P_NAT_SYMMETRIC, P2P_MAPPING_VARIES, 6 },
-};
-
-static struct nat_run run_behind(const struct kind *k, struct nat_run r)
-{
-	r.router     = k->router;
-	r.has_second = true;
-	nat_run(&r);
-	return r;
-}
-
-static void expect_kind(const struct kind *k, const struct nat_run *r)
-{
-	cr_expect_eq(r->result.type, k->type, "%s, without %zu: %s, %s", k->name, r->loses,
-	             p2p_nat_name(r->result.type), p2p_reason_name(r->result.reason));
-	cr_expect_eq(r->result.reason, P2P_REASON_NONE, "%s", k->name);
-	cr_expect_eq(r->result.mapping, k->mapping, "%s, without %zu", k->name, r->loses);
-	cr_expect_eq(r->result.conflict, k->router.is_taken, "%s, without %zu", k->name, r->loses);
-	cr_expect(r->result.mapped.is_set, "%s", k->name);
-	cr_expect_eq(r->result.mapped_b.is_set, k->type >= P2P_NAT_PORT, "%s", k->name);
-	cr_expect_not(r->result.partial || r->result.reused || r->result.second_missing);
-}
-
-Test(p2p_nat_state, every_kind_of_router_gets_its_type)
-{
-	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-		struct nat_run r = run_behind(&kinds[i], (struct nat_run){ .way_ms = 10 });
-
-		expect_kind(&kinds[i], &r);
-		cr_expect_eq(r.pings, kinds[i].pings, "%s: %zu pings", kinds[i].name, r.pings);
-	}
-}
-
-/* A way of 300 ms: the second HELLO leaves before the first answer is there, and the cookie of that has to hold. */
-Test(p2p_nat_state, a_long_way_changes_nothing)
-{
-	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-		struct nat_run r = run_behind(&kinds[i], (struct nat_run){ .way_ms = 300 });
-
-		expect_kind(&kinds[i], &r);
-	}
-}
-
-Test(p2p_nat_state, no_single_loss_changes_anything)
-{
-	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-		const struct nat_run whole = run_behind(&kinds[i], (struct nat_run){ .way_ms = 10 });
-
-		for (size_t lost = 1; lost <= whole.datagrams; lost++) {
-			struct nat_run r = run_behind(&kinds[i], (struct nat_run){ .way_ms = 10, .loses = lost });
-
-			expect_kind(&kinds[i], &r);
-		}
-	}
-}
-
-Test(p2p_nat_state, the_last_try_of_each_is_enough)
-{
-	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-		struct nat_run r = run_behind(&kinds[i], (struct nat_run){ .way_ms = 10, .is_lossy = true });
-
-		expect_kind(&kinds[i], &r);
-	}
-}
-
-/* Then nothing is known of how the router maps, but for what an OPEN showed. */
-Test(p2p_nat_state, a_ping_try_may_be_confirmed_on_the_control_channel)
-{
-	struct nat_run open    = run_behind(&kinds[0], (struct nat_run){ .way_ms = 10, .says_pings = true });
-	struct nat_run address = run_behind(&kinds[1], (struct nat_run){ .way_ms = 10, .says_pings = true });
-
-	cr_expect_eq(open.result.type, P2P_NAT_OPEN);
-	cr_expect_eq(open.result.mapping, P2P_MAPPING_UNKNOWN);
-	cr_expect_eq(address.result.type, P2P_NAT_ADDRESS);
-	cr_expect_eq(address.result.mapping, P2P_MAPPING_SAME);
-}
-
-Test(p2p_nat_state, an_open_nat_takes_its_round_trips_and_a_strict_one_the_times_of_the_document)
-{
-	cr_expect_eq(run_behind(&kinds[0], (struct nat_run){ .way_ms = 10 }).result.ms, 60);
-	/* HELLO 40, PING_TRY 1000, OPEN 120, a pause 100, PING_TRY 1000, HELLO 20 */
-	cr_expect_eq(run_behind(&kinds[2], (struct nat_run){ .way_ms = 10 }).result.ms, 2280);
-}
-
-Test(p2p_nat_state, without_udp_the_check_finds_nothing)
-{
-	struct nat_run r = { .router = { .is_silent = true }, .has_second = true, .way_ms = 10 };
-
-	nat_run(&r);
-	cr_expect_eq(r.result.type, P2P_NAT_UNKNOWN);
-	cr_expect_eq(r.result.reason, P2P_REASON_UDP_BLOCKED);
-	cr_expect_eq(r.result.ms, 4000);
-	cr_expect_not(r.result.mapped.is_set);
-	cr_expect_eq(r.pings, 0);
-}
-
-Test(p2p_nat_state, without_a_way_to_b_the_second_address_is_unreachable)
-{
-	struct nat_run r = { .router     = { .filter = NAT_FILTER_PORT, .hides_b = true },
-		             .has_second = true,
-		             .way_ms     = 10 };
-
-	nat_run(&r);
-	cr_expect_eq(r.result.type, P2P_NAT_UNKNOWN);
-	cr_expect_eq(r.result.reason, P2P_REASON_SECOND_UNREACHABLE);
-	cr_expect_eq(r.result.mapping, P2P_MAPPING_SAME); /* by its OPEN */
-}
-
-Test(p2p_nat_state, one_address_only_knows_that_a_mapping_varies)
-{
-	struct nat_run same   = { .router = { .filter = NAT_FILTER_PORT }, .way_ms = 10 };
-	struct nat_run varies = { .router = { .filter = NAT_FILTER_PORT, .varies = true }, .way_ms = 10 };
-
-	nat_run(&same);
-	cr_expect(same.result.second_missing);
-	cr_expect_not(same.result.partial);
-	cr_expect_eq(same.result.type, P2P_NAT_UNKNOWN);
-	cr_expect_eq(same.result.mapping, P2P_MAPPING_SAME);
-	cr_expect(same.result.mapped.is_set && !same.result.mapped_b.is_set);
-	nat_run(&varies);
-	cr_expect_not(varies.result.second_missing);
-	cr_expect(varies.result.partial);
-	cr_expect_eq(varies.result.type, P2P_NAT_SYMMETRIC);
-	cr_expect_eq(varies.result.mapping, P2P_MAPPING_VARIES);
-	cr_expect_not(varies.result.mapped_b.is_set);
-	cr_expect_eq(same.pings + varies.pings, 0);
-}
-
-/* --- One thing after the other --- */
 
 static const uint8_t nonces[P2P_CHECK_NONCES][P2P_NONCE_BYTES] = { { 0x11 }, { 0x22 }, { 0x33 }, { 0x44 }, { 0x55 } };
 
@@ -181,7 +29,7 @@ static void finish(void)
 	c = NULL;
 }
 
-TestSuite(p2p_nat_check, .fini = finish);
+TestSuite(p2p_nat_state, .fini = finish);
 
 static struct p2p_packet packet(enum p2p_packet_type type, uint8_t step)
 {
@@ -302,7 +150,7 @@ static void go_to_hello_b(void) /* at 2100 */
 	expect_step(5, false, P2P_BP);
 }
 
-Test(p2p_nat_check, the_first_step_has_four_seconds)
+Test(p2p_nat_state, the_first_step_has_four_seconds)
 {
 	begin(true);
 	expect_step(1, false, P2P_AP);
@@ -315,7 +163,7 @@ Test(p2p_nat_check, the_first_step_has_four_seconds)
 }
 
 /* Otherwise anybody's address could be given as one's own, and be sent six datagrams. */
-Test(p2p_nat_check, without_its_cookie_no_ping_is_sent)
+Test(p2p_nat_state, without_its_cookie_no_ping_is_sent)
 {
 	uint32_t cookie = COOKIE;
 
@@ -334,7 +182,7 @@ Test(p2p_nat_check, without_its_cookie_no_ping_is_sent)
 	cr_expect_not(done(1, COOKIE, 0), "twice");
 }
 
-Test(p2p_nat_check, a_hello_that_is_repeated_keeps_its_cookie_and_one_from_elsewhere_gets_another)
+Test(p2p_nat_state, a_hello_that_is_repeated_keeps_its_cookie_and_one_from_elsewhere_gets_another)
 {
 	uint32_t cookie = COOKIE;
 
@@ -355,7 +203,7 @@ Test(p2p_nat_check, a_hello_that_is_repeated_keeps_its_cookie_and_one_from_elsew
 	cr_expect(p2p_endpoint_is_same(&ping.to, &other));
 }
 
-Test(p2p_nat_check, only_the_hello_that_was_asked_for_counts)
+Test(p2p_nat_state, only_the_hello_that_was_asked_for_counts)
 {
 	struct p2p_packet k      = packet(P2P_HELLO, 1);
 	uint32_t          cookie = COOKIE;
@@ -370,7 +218,7 @@ Test(p2p_nat_check, only_the_hello_that_was_asked_for_counts)
 	cr_expect_not(done(1, COOKIE, 0));
 }
 
-Test(p2p_nat_check, a_socket_that_was_seen_before_ends_it)
+Test(p2p_nat_state, a_socket_that_was_seen_before_ends_it)
 {
 	struct p2p_packet k      = packet(P2P_HELLO, 1);
 	uint32_t          cookie = COOKIE;
@@ -383,7 +231,7 @@ Test(p2p_nat_check, a_socket_that_was_seen_before_ends_it)
 }
 
 /* What is repeated is seen by then, for this check's own M1 is noted. */
-Test(p2p_nat_check, the_same_hello_again_is_no_socket_seen_before)
+Test(p2p_nat_state, the_same_hello_again_is_no_socket_seen_before)
 {
 	struct p2p_packet k      = packet(P2P_HELLO, 1);
 	uint32_t          cookie = COOKIE;
@@ -394,7 +242,7 @@ Test(p2p_nat_check, the_same_hello_again_is_no_socket_seen_before)
 	cr_expect_not(p2p_check_result(c)->reused);
 }
 
-Test(p2p_nat_check, pings_leave_at_0_200_and_500_and_no_more)
+Test(p2p_nat_state, pings_leave_at_0_200_and_500_and_no_more)
 {
 	go_to_ping();
 	expect_ping(2, 0);
@@ -417,7 +265,7 @@ Test(p2p_nat_check, pings_leave_at_0_200_and_500_and_no_more)
 	expect_step(3, true, P2P_BQ);
 }
 
-Test(p2p_nat_check, an_answer_within_a_second_is_an_open_nat)
+Test(p2p_nat_state, an_answer_within_a_second_is_an_open_nat)
 {
 	go_to_ping();
 	expect_ping(2, 0);
@@ -426,7 +274,7 @@ Test(p2p_nat_check, an_answer_within_a_second_is_an_open_nat)
 	expect_over(P2P_NAT_OPEN, P2P_REASON_NONE);
 }
 
-Test(p2p_nat_check, only_an_answer_to_the_ping_that_is_out_counts)
+Test(p2p_nat_state, only_an_answer_to_the_ping_that_is_out_counts)
 {
 	struct p2p_packet k;
 
@@ -446,7 +294,7 @@ Test(p2p_nat_check, only_an_answer_to_the_ping_that_is_out_counts)
 }
 
 /* The OPEN of step 3 lets a late PING_TRY of step 2 in: that would make of an address restricted NAT an open one. */
-Test(p2p_nat_check, a_late_answer_to_the_first_ping_is_none_to_the_second)
+Test(p2p_nat_state, a_late_answer_to_the_first_ping_is_none_to_the_second)
 {
 	go_to_open();
 	cr_expect_not(reply(2, P2P_BP, 1001));
@@ -459,7 +307,7 @@ Test(p2p_nat_check, a_late_answer_to_the_first_ping_is_none_to_the_second)
 	expect_over(P2P_NAT_ADDRESS, P2P_REASON_NONE);
 }
 
-Test(p2p_nat_check, the_open_step_has_two_seconds)
+Test(p2p_nat_state, the_open_step_has_two_seconds)
 {
 	go_to_open();
 	expect_due(3000);
@@ -469,7 +317,7 @@ Test(p2p_nat_check, the_open_step_has_two_seconds)
 	expect_over(P2P_NAT_UNKNOWN, P2P_REASON_CLIENT_TIMEOUT);
 }
 
-Test(p2p_nat_check, after_it_the_server_waits_a_tenth_of_a_second)
+Test(p2p_nat_state, after_it_the_server_waits_a_tenth_of_a_second)
 {
 	go_to_open();
 	cr_expect(done(3, -1, 1500));
@@ -483,7 +331,7 @@ Test(p2p_nat_check, after_it_the_server_waits_a_tenth_of_a_second)
 	expect_ping(4, 0);
 }
 
-Test(p2p_nat_check, an_open_packet_tells_how_the_router_maps)
+Test(p2p_nat_state, an_open_packet_tells_how_the_router_maps)
 {
 	struct p2p_packet k      = packet(P2P_OPEN, 3);
 	uint32_t          cookie = 1;
@@ -501,7 +349,7 @@ Test(p2p_nat_check, an_open_packet_tells_how_the_router_maps)
 	cr_expect_eq(p2p_check_result(c)->ms, 2200);
 }
 
-Test(p2p_nat_check, an_open_packet_of_another_step_socket_or_nonce_tells_nothing)
+Test(p2p_nat_state, an_open_packet_of_another_step_socket_or_nonce_tells_nothing)
 {
 	struct p2p_packet k      = packet(P2P_OPEN, 3);
 	uint32_t          cookie = 1;
@@ -522,7 +370,7 @@ Test(p2p_nat_check, an_open_packet_of_another_step_socket_or_nonce_tells_nothing
 	cr_expect_not(p2p_check_result(c)->conflict);
 }
 
-Test(p2p_nat_check, the_second_ping_has_a_second)
+Test(p2p_nat_state, the_second_ping_has_a_second)
 {
 	go_to_second_ping();
 	expect_ping(4, 0);
@@ -537,7 +385,7 @@ Test(p2p_nat_check, the_second_ping_has_a_second)
 	expect_step(5, false, P2P_BP);
 }
 
-Test(p2p_nat_check, the_last_step_has_two_seconds)
+Test(p2p_nat_state, the_last_step_has_two_seconds)
 {
 	uint32_t cookie = 1;
 
@@ -551,7 +399,7 @@ Test(p2p_nat_check, the_last_step_has_two_seconds)
 	expect_over(P2P_NAT_UNKNOWN, P2P_REASON_SECOND_UNREACHABLE);
 }
 
-Test(p2p_nat_check, a_single_port_more_or_less_decides)
+Test(p2p_nat_state, a_single_port_more_or_less_decides)
 {
 	uint32_t cookie = COOKIE;
 
@@ -565,7 +413,7 @@ Test(p2p_nat_check, a_single_port_more_or_less_decides)
 }
 
 /* Timers that come late add up; with those that come in time no check gets there. */
-Test(p2p_nat_check, all_of_it_ends_within_twelve_seconds)
+Test(p2p_nat_state, all_of_it_ends_within_twelve_seconds)
 {
 	go_to_ping();
 	expect_ping(2, 0);
@@ -579,7 +427,7 @@ Test(p2p_nat_check, all_of_it_ends_within_twelve_seconds)
 	cr_expect_eq(p2p_check_result(c)->ms, 12000);
 }
 
-Test(p2p_nat_check, with_one_address_the_last_step_goes_to_its_other_port)
+Test(p2p_nat_state, with_one_address_the_last_step_goes_to_its_other_port)
 {
 	uint32_t cookie = COOKIE;
 
@@ -599,7 +447,7 @@ Test(p2p_nat_check, with_one_address_the_last_step_goes_to_its_other_port)
 	expect_over(P2P_NAT_UNKNOWN, P2P_REASON_NONE);
 }
 
-Test(p2p_nat_check, its_words_are_those_of_the_document)
+Test(p2p_nat_state, its_words_are_those_of_the_document)
 {
 	cr_expect_str_eq(p2p_reason_name(P2P_REASON_UDP_BLOCKED), "udp_blocked");
 	cr_expect_str_eq(p2p_reason_name(P2P_REASON_CLIENT_TIMEOUT), "client_timeout");
