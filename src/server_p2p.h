@@ -15,8 +15,8 @@ struct server_p2p {
 };
 
 /* False: the operator was told why. tunnel is not NULL. */
-bool server_p2p_build(struct server_p2p *s, struct loop *loop, struct store *store, struct ws *ws, struct tunnel *tunnel,
-                      const struct conf *conf);
+bool server_p2p_build(struct server_p2p *s, struct loop *loop, struct store *store, struct ws *ws,
+                      struct tunnel *tunnel, const struct conf *conf);
 void server_p2p_start(struct server_p2p *s); /* says where it listens */
 void server_p2p_stop(struct server_p2p *s);
 void server_p2p_free(struct server_p2p *s);

@@ -5,6 +5,7 @@
  *	rooms_serve.c	the whole of it: made, stopped, freed; what the state asks of its host
  *	rooms_peer.c	connections: accepted, frames in, silence, rates, ends
  *	rooms_out.c	what waits for one connection, and the budget of all
+ *	rooms_hold.c	players for whom so much waits that what they ask waits too
  *	rooms_udp.c	probes and relayed datagrams
  *	rooms_leg.c	legs of streams
  *	rooms_log.c	log lines and counters
@@ -37,13 +38,14 @@ struct rooms_peer {
 	bool                is_first_frame; /* none has come yet */
 	bool                is_leaving;     /* given up: nothing is sent to it nor taken from it */
 	bool                is_out;         /* a player who has left the state */
+	bool                is_held; /* a player who is not read, nor his rest handled, until less waits for him */
 	enum rooms_role     role;
 	enum rooms_end      end; /* of one that is leaving */
 	struct rooms_reader reader;
 	size_t              partial; /* bytes of input it holds, as rooms.partial_bytes has counted them */
 	struct chain        out;
 	struct list         in_waiting; /* of rooms.waiting: those that have bytes */
-	struct list         in_peers, in_leaving;
+	struct list         in_peers, in_leaving, in_going_on;
 	struct timer        timer; /* of silence, or of a leg */
 	int64_t             heard_ms;
 	/* a player's */
@@ -54,10 +56,11 @@ struct rooms_peer {
 	enum rooms_code     code;     /* of that, when it is an ERROR */
 	uint64_t            room_id;  /* of that, when it is ROOM_JOINED */
 	struct rate         scores, hellos;
+	/* of one read: what came behind a leg's first frame; a player's frames that are held */
+	uint8_t *rest;
+	size_t   rest_len;
 	/* a leg's */
 	struct rooms_offer offer;
-	uint8_t           *rest; /* what came behind its first frame */
-	size_t             rest_len;
 	struct rooms_peer *other; /* of the leg that connected, once it is spliced: the one that accepted */
 };
 
@@ -78,14 +81,16 @@ struct rooms {
 	struct tcp_listen    tcp_listen;
 	struct udp_handler   udp_handler;
 	struct pool          peer_pool, block_pool;
-	struct list          peers;   /* all: players and legs, spliced ones too */
-	struct list          waiting; /* those with output */
-	struct list          leaving; /* given up, and not told yet */
+	struct list          peers;    /* all: players and legs, spliced ones too */
+	struct list          waiting;  /* those with output */
+	struct list          leaving;  /* given up, and not told yet */
+	struct list          going_on; /* held no longer: what they asked is handled when go_on_post runs */
+	struct loop_post     go_on_post;
 	size_t               queued_bytes, partial_bytes;
 	struct timer         offers_timer, stream_timer;
 	uint64_t             stream_bytes;    /* of splice_bytes: counted so far */
 	uint8_t (*titles)[ROOMS_TITLE_BYTES]; /* of rooms.titles */
-	bool is_stopping;
+	bool is_stopping, is_go_on_posted;
 };
 
 /* rooms_peer.c */
@@ -110,6 +115,9 @@ void rooms_settle(struct rooms *r, int64_t now_ms);
 /* Frees what belongs to it, and gives its place back to the guard; tcp does not know it any more. */
 void rooms_peer_free(struct rooms_peer *p);
 
+/* Handles the frames of a player, also of what was held; may hold what is left of them, or make it a leg. */
+void rooms_peer_take(struct rooms_peer *p, const uint8_t *bytes, size_t len, int64_t now_ms);
+
 /* The input that it holds has changed; is thrown away. */
 void rooms_peer_count_input(struct rooms_peer *p);
 void rooms_peer_drop_input(struct rooms_peer *p);
@@ -120,6 +128,15 @@ void rooms_peer_drop_input(struct rooms_peer *p);
 bool rooms_out_put(struct rooms_peer *p, const void *bytes, size_t len, enum rooms_end *why);
 void rooms_out_sent(struct rooms_peer *p, size_t bytes);
 void rooms_out_clear(struct rooms_peer *p);
+
+/*
+ * rooms_hold.c. rooms_hold: nothing more is handled, and what was read and not handled is kept. rooms_hold_sent: something
+ * left; it goes on in the next turn, if now less waits.
+ */
+void rooms_hold_init(struct rooms *r);
+bool rooms_hold_is_due(const struct rooms_peer *p);
+void rooms_hold(struct rooms_peer *p, const uint8_t *rest, size_t len);
+void rooms_hold_sent(struct rooms_peer *p);
 
 /*
  * rooms_leg.c. The first frame was a stream's: the connection is a leg from here on, and its player has left. rest: what came

@@ -24,7 +24,7 @@ static const struct {
 	[ROOMS_END_REPLACED]      = { M_ROOMS_CLOSED_REPLACED,      "replaced" },
 	[ROOMS_END_OUTPUT]        = { M_ROOMS_CLOSED_OUTPUT,        "output (it does not read)" },
 	[ROOMS_END_OUTPUT_BUDGET] = { M_ROOMS_CLOSED_OUTPUT_BUDGET, "output_budget (too much waits for all)" },
-	[ROOMS_END_INPUT_BUDGET]  = { M_ROOMS_CLOSED_INPUT_BUDGET,  "input_budget (too many frames are incomplete)" },
+	[ROOMS_END_INPUT_BUDGET]  = { M_ROOMS_CLOSED_INPUT_BUDGET,  "input_budget (too many frames are incomplete or wait)" },
 	[ROOMS_END_MEMORY]        = { M_ROOMS_CLOSED_MEMORY,        "memory" },
 	[ROOMS_END_SERVER]        = { M_ROOMS_CLOSED_SERVER,        "server" },
 };

@@ -33,7 +33,7 @@ static void publish(const struct rooms *r)
 	metric_set(M_ROOMS_ROWS, (int64_t)rooms_boards_rows(r->boards));
 }
 
-/* Input that waits: a frame for its rest, what came behind a leg's first frame for the stream */
+/* Input that waits: a frame for its rest, what came behind a leg's first frame for the stream, what is held */
 
 void rooms_peer_count_input(struct rooms_peer *p)
 {
@@ -134,6 +134,7 @@ void rooms_peer_free(struct rooms_peer *p)
 	rooms_peer_drop_input(p);
 	list_remove(&p->in_peers);
 	list_remove(&p->in_leaving);
+	list_remove(&p->in_going_on);
 	rooms_guard_leave(r->guard, &p->addr, p->is_exempt);
 	pool_give(&r->peer_pool, p);
 }
@@ -241,20 +242,24 @@ static void turn_into_leg(struct rooms_peer *p)
 	publish(r);
 }
 
-static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
+void rooms_peer_take(struct rooms_peer *p, const uint8_t *bytes, size_t len, int64_t now_ms)
 {
-	struct rooms_peer *p  = data;
-	struct rooms      *r  = p->rooms;
-	const uint8_t     *at = bytes, *payload;
-	enum rooms_read    read;
-	uint8_t            type;
-	size_t             payload_len;
+	struct rooms  *r  = p->rooms;
+	const uint8_t *at = bytes, *payload;
+	uint8_t        type;
+	size_t         payload_len;
 
-	assert(p->role == ROOMS_ROLE_PLAYER); /* a leg that waits is not read */
-	while (!p->is_leaving && (read = rooms_reader_next(&p->reader, &at, bytes + len, &type, &payload,
-	                                                   &payload_len)) != ROOMS_READ_MORE) {
-		bool is_first = p->is_first_frame;
+	while (!p->is_leaving) {
+		bool            is_first = p->is_first_frame;
+		enum rooms_read read;
 
+		if (rooms_hold_is_due(p)) {
+			rooms_hold(p, at, (size_t)(bytes + len - at));
+			break;
+		}
+		read = rooms_reader_next(&p->reader, &at, bytes + len, &type, &payload, &payload_len);
+		if (read == ROOMS_READ_MORE)
+			break;
 		if (read == ROOMS_READ_NOMEM) {
 			rooms_give_up(p, ROOMS_END_MEMORY);
 			break;
@@ -279,6 +284,14 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 }
 
 /* What tcp says of them */
+
+static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
+{
+	struct rooms_peer *p = data;
+
+	assert(p->role == ROOMS_ROLE_PLAYER && !p->is_held); /* a leg that waits is not read either */
+	rooms_peer_take(p, bytes, len, now_ms);
+}
 
 static enum rooms_refusal refusal_of(enum rooms_guard_says says)
 {
@@ -308,6 +321,7 @@ static struct rooms_peer *peer_new(struct rooms *r, struct tcp_conn *c, int64_t 
 	p->heard_ms       = now_ms;
 	list_init(&p->in_waiting);
 	list_init(&p->in_leaving);
+	list_init(&p->in_going_on);
 	list_append(&r->peers, &p->in_peers);
 	timer_init(&p->timer, on_silence);
 	timer_set(r->loop, &p->timer, silent_ms(p));
@@ -351,15 +365,25 @@ static void on_sent(void *data, size_t bytes, int64_t now_ms)
 {
 	(void)now_ms;
 	rooms_out_sent(data, bytes);
+	rooms_hold_sent(data);
 }
 
-/* He asks nothing more, but may wait for answers to what he has asked. Of a leg that waits the end is told at once. */
+/* He asks nothing more, but may wait for answers to what he has asked. */
 static void on_ended(void *data, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
 
 	rooms_give_up(p, ROOMS_END_PEER);
 	rooms_settle(p->rooms, now_ms);
+}
+
+/* A leg that waits is over. A player who is held has asked more than was handled yet, and may want all the answers. */
+static void on_ended_unread(void *data, int64_t now_ms)
+{
+	struct rooms_peer *p = data;
+
+	if (p->role == ROOMS_ROLE_LEG)
+		on_ended(p, now_ms);
 }
 
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
@@ -384,7 +408,7 @@ void rooms_peer_init(struct rooms *r)
 		                               .fetch        = fetch,
 		                               .sent         = on_sent,
 		                               .ended        = on_ended,
-		                               .ended_unread = on_ended,
+		                               .ended_unread = on_ended_unread,
 		                               .closed       = on_closed };
 	/*
 	 * SO_SNDBUF stays the system's, for the sake of streams; that a player who does not read costs no more in the kernel

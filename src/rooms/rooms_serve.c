@@ -135,6 +135,7 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 	r->boards = rooms_boards_new(&conf->limits);
 	init_state(r);
 	rooms_peer_init(r);
+	rooms_hold_init(r);
 	rooms_udp_init(r);
 	rooms_leg_init(r);
 	e = make_parts(r, report);
