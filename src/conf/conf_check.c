@@ -293,6 +293,8 @@ static const struct order {
 	  "a lobby would be gone before it could make room" },
 	{ CONF_ROW_limits_rooms_output, CONF_ROW_limits_rooms_output_total,
 	  "one slow player would use up what all share" },
+	{ CONF_ROW_limits_rooms_message_burst, CONF_ROW_limits_rooms_output,
+	  "one player could cut off another by what he says" },
 };
 
 static void check_order(struct check *k, const struct order *o)

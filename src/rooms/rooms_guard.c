@@ -1,5 +1,6 @@
 /*
- * Counts for what an address has at the moment, windows for what it does in an hour, buckets for what it does in a second;
+ * Counts for what an address has at the moment, windows for what it does in an hour or a minute, buckets for what it does in a
+ * second;
  * each twice, for the address and for the /48 of an IPv6 one.
  *
  * A name that an address has used within the last hour is not new there.  Those are remembered one by one, so many in all: who
@@ -19,6 +20,7 @@
 #define KNOWN_MAX   65536
 #define WIDE_FACTOR 8 /* what a /48 may have more than an address */
 #define HOUR_MS     3600000
+#define MINUTE_MS   60000
 
 static_assert(ADDR_KEY_BYTES == KEYED_KEY_BYTES && ROOMS_ADDR_BYTES == ADDR_KEY_BYTES, "addresses are keys");
 static_assert(ADDR_KEY_BYTES + ROOMS_NAME_BYTES <= MAP_KEY_BYTES_MAX, "an address and a name are one key");
@@ -46,7 +48,7 @@ struct rooms_guard {
 	size_t         total, total_max; /* connections */
 	struct counts  connections, rooms;
 	struct buckets accepts;
-	struct windows names, boards, rows;
+	struct windows names, joins, boards, rows;
 	struct bucket *packets; /* NULL: as many as come */
 	struct map     known;
 	struct list    known_by_use;
@@ -103,10 +105,10 @@ static bool make_counts(struct counts *c, int64_t max, int64_t keys, uint64_t se
 	return c->of_address && c->of_wide;
 }
 
-static bool make_windows(struct windows *w, int64_t max, uint64_t seed)
+static bool make_windows(struct windows *w, int64_t max, int64_t span_ms, uint64_t seed)
 {
-	w->of_address = window_new(max, HOUR_MS, KEYS_MAX, seed);
-	w->of_wide    = window_new(max * WIDE_FACTOR, HOUR_MS, KEYS_MAX, seed + 1);
+	w->of_address = window_new(max, span_ms, KEYS_MAX, seed);
+	w->of_wide    = window_new(max * WIDE_FACTOR, span_ms, KEYS_MAX, seed + 1);
 	return w->of_address && w->of_wide;
 }
 
@@ -227,9 +229,10 @@ struct rooms_guard *rooms_guard_new(const struct limits *l, uint64_t seed)
 	is_made = make_counts(&g->connections, l->rooms_per_address, l->rooms_connections, seed + 1) &&
 	          make_counts(&g->rooms, l->rooms_rooms_per_address, l->rooms_rooms, seed + 3) &&
 	          make_buckets(&g->accepts, l->rooms_accept_rate, l->rooms_accept_burst, seed + 5) &&
-	          make_windows(&g->names, l->rooms_names_per_hour, seed + 7) &&
-	          make_windows(&g->boards, l->rooms_boards_per_hour, seed + 9) &&
-	          make_windows(&g->rows, l->rooms_rows_per_hour, seed + 11);
+	          make_windows(&g->names, l->rooms_names_per_hour, HOUR_MS, seed + 7) &&
+	          make_windows(&g->boards, l->rooms_boards_per_hour, HOUR_MS, seed + 9) &&
+	          make_windows(&g->rows, l->rooms_rows_per_hour, HOUR_MS, seed + 11) &&
+	          make_windows(&g->joins, l->rooms_joins_per_minute, MINUTE_MS, seed + 15);
 	if (is_made && l->rooms_udp_rate > 0) {
 		g->packets = bucket_new(l->rooms_udp_rate, l->rooms_udp_burst, KEYS_MAX, seed + 13);
 		is_made    = g->packets != NULL;
@@ -261,6 +264,7 @@ void rooms_guard_free(struct rooms_guard *g)
 	bucket_free(g->accepts.of_wide);
 	bucket_free(g->packets);
 	free_windows(&g->names);
+	free_windows(&g->joins);
 	free_windows(&g->boards);
 	free_windows(&g->rows);
 	free(g);
@@ -302,6 +306,8 @@ bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enu
 		return may_use_name(g, &k, name, now_ms);
 	case ROOMS_ASK_ROOM:
 		return take_count(&g->rooms, &k);
+	case ROOMS_ASK_JOIN:
+		return take_window(&g->joins, &k, now_ms);
 	case ROOMS_ASK_BOARD:
 		return take_window(&g->boards, &k, now_ms);
 	case ROOMS_ASK_ROW:
@@ -310,12 +316,21 @@ bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enu
 	return false;
 }
 
-void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR_BYTES])
+void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
-	struct keys k = keys_of_whole(maker);
+	struct keys k = keys_of_whole(owner);
 
 	if (count_held(g->rooms.of_address, k.address) > 0)
 		give_count(&g->rooms, &k);
+}
+
+void rooms_guard_room_came(struct rooms_guard *g, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	struct keys k = keys_of_whole(owner);
+
+	count_add(g->rooms.of_address, k.address);
+	if (k.has_wide)
+		count_add(g->rooms.of_wide, k.wide);
 }
 
 bool rooms_guard_packet(struct rooms_guard *g, const uint8_t ip[4], bool is_exempt, int64_t now_ms)

@@ -58,7 +58,7 @@ struct rooms_peer {
 	enum rooms_type     replied;  /* to the request at hand; 0: not yet */
 	enum rooms_code     code;     /* of that, when it is an ERROR */
 	uint64_t            room_id;  /* of that, when it is ROOM_JOINED */
-	struct rooms_rate   scores, hellos;
+	struct rooms_rate   scores, hellos, messages;
 	/* a leg's */
 	struct rooms_offer offer;
 	uint8_t           *rest; /* what came behind its first frame */

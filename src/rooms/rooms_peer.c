@@ -16,6 +16,9 @@
 #define SECOND_MS 1000
 #define MINUTE_MS 60000
 
+/* What a message costs besides its payload: of that 16 bytes are not data, which makes 64. */
+#define MESSAGE_EXTRA_BYTES 48
+
 /* What is made in one turn leaves in one write; but where so much waits, not all of it waits for the end of the turn. */
 #define FLUSH_BYTES 65536
 
@@ -186,30 +189,49 @@ static void send_error(struct rooms_peer *p, const uint8_t *payload, enum rooms_
 
 /* Frames in */
 
-/* So many in span_ms on average, burst at once. Counted in parts of span_ms, of which one millisecond brings `rate`. */
-static bool take(struct rooms_rate *used, int64_t rate, int64_t span_ms, int64_t burst, int64_t now_ms)
+/* So many in span_ms on average, burst at once. */
+struct pace {
+	int64_t rate, span_ms, burst;
+};
+
+/* So much more. Counted in parts of span_ms, of which one millisecond brings `rate`. */
+static bool take(struct rooms_rate *used, int64_t amount, struct pace most, int64_t now_ms)
 {
 	int64_t passed_ms = now_ms - used->at_ms;
 
 	/* By division: a product could be too large. */
-	used->missing = passed_ms > used->missing / rate ? 0 : used->missing - passed_ms * rate;
+	used->missing = passed_ms > used->missing / most.rate ? 0 : used->missing - passed_ms * most.rate;
 	used->at_ms   = now_ms;
-	if (used->missing + span_ms > burst * span_ms)
+	if (used->missing + amount * most.span_ms > most.burst * most.span_ms)
 		return false;
-	used->missing += span_ms;
+	used->missing += amount * most.span_ms;
 	return true;
 }
 
-static bool is_too_often(struct rooms_peer *p, uint8_t type, int64_t now_ms)
+/* What others are sent: so much that they can read it, if they read at all. */
+static bool is_too_much(struct rooms_peer *p, size_t len, int64_t now_ms)
 {
-	const struct limits *l = &p->rooms->conf->limits;
+	const struct limits *l    = &p->rooms->conf->limits;
+	struct pace          most = { l->rooms_message_rate, SECOND_MS, l->rooms_message_burst };
+
+	return !take(&p->messages, (int64_t)len + MESSAGE_EXTRA_BYTES, most, now_ms);
+}
+
+static bool is_too_often(struct rooms_peer *p, uint8_t type, size_t len, int64_t now_ms)
+{
+	const struct limits *l      = &p->rooms->conf->limits;
+	struct pace          hellos = { l->rooms_hellos, MINUTE_MS, l->rooms_hellos };
+	struct pace          scores = { l->rooms_score_rate, SECOND_MS, l->rooms_score_burst };
 
 	if (p->is_exempt)
 		return false;
 	if (type == ROOMS_HELLO)
-		return !take(&p->hellos, l->rooms_hellos, MINUTE_MS, l->rooms_hellos, now_ms);
-	return type == ROOMS_RECORD_SCORE && p->player.has_hello &&
-	       !take(&p->scores, l->rooms_score_rate, SECOND_MS, l->rooms_score_burst, now_ms);
+		return !take(&p->hellos, 1, hellos, now_ms);
+	if (!p->player.has_hello)
+		return false;
+	if (type == ROOMS_RECORD_SCORE)
+		return !take(&p->scores, 1, scores, now_ms);
+	return (type == ROOMS_ROOM_MESSAGE || type == ROOMS_SET_ROOM_DATA) && is_too_much(p, len, now_ms);
 }
 
 static void on_hello(struct rooms_peer *p)
@@ -228,7 +250,7 @@ static void on_request(struct rooms_peer *p, uint8_t type, const uint8_t *payloa
 
 	metric_inc(M_ROOMS_REQUESTS);
 	p->replied = 0;
-	if (is_too_often(p, type, now_ms))
+	if (is_too_often(p, type, len, now_ms))
 		send_error(p, payload, ROOMS_LIMIT);
 	else
 		rooms_on_frame(&r->state, &p->player, type, payload, len, now);

@@ -41,9 +41,14 @@ static bool may(void *arg, const struct rooms_origin *from, enum rooms_ask what,
 	return rooms_guard_may(((struct rooms *)arg)->guard, from, what, name, now_ms);
 }
 
-static void room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
+static void room_gone(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
-	rooms_guard_room_gone(((struct rooms *)arg)->guard, maker);
+	rooms_guard_room_gone(((struct rooms *)arg)->guard, owner);
+}
+
+static void room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	rooms_guard_room_came(((struct rooms *)arg)->guard, owner);
 }
 
 static bool can_keep(void *arg)
@@ -84,6 +89,7 @@ static void init_state(struct rooms *r)
 		                       .random    = random_token,
 		                       .may       = may,
 		                       .room_gone = room_gone,
+		                       .room_came = room_came,
 		                       .can_keep  = can_keep,
 		                       .recorded  = recorded };
 	rooms_state_init(&r->state, &r->conf->limits, &r->host, r->boards, random_u64());

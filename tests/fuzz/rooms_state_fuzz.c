@@ -105,11 +105,18 @@ static bool on_may(void *arg, const struct rooms_origin *from, enum rooms_ask wh
 	return says;
 }
 
-static void on_room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
+static void on_room_gone(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
 	(void)arg;
-	(void)maker;
+	(void)owner;
 	rooms_made--;
+}
+
+static void on_room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	(void)arg;
+	(void)owner;
+	rooms_made++;
 }
 
 static bool on_can_keep(void *arg)
@@ -132,6 +139,7 @@ static const struct rooms_host host = { .send      = on_send,
 	                                .random    = on_random,
 	                                .may       = on_may,
 	                                .room_gone = on_room_gone,
+	                                .room_came = on_room_came,
 	                                .can_keep  = on_can_keep,
 	                                .recorded  = on_recorded };
 

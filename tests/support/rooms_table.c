@@ -73,11 +73,18 @@ static bool on_may(void *arg, const struct rooms_origin *from, enum rooms_ask wh
 	return !table.refuses[what];
 }
 
-static void on_room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
+static void on_room_gone(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
 	(void)arg;
 	table.gone++;
-	memcpy(table.gone_maker, maker, sizeof(table.gone_maker));
+	memcpy(table.gone_addr, owner, sizeof(table.gone_addr));
+}
+
+static void on_room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	(void)arg;
+	table.came++;
+	memcpy(table.came_addr, owner, sizeof(table.came_addr));
 }
 
 static bool on_can_keep(void *arg)
@@ -108,6 +115,7 @@ void table_open(void)
 		                            .random    = on_random,
 		                            .may       = on_may,
 		                            .room_gone = on_room_gone,
+		                            .room_came = on_room_came,
 		                            .can_keep  = on_can_keep,
 		                            .recorded  = on_recorded };
 	table.boards = rooms_boards_new(&table.limits);

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define TABLE_TITLE "NPWR00001_00"
-#define TABLE_ASKS  4 /* kinds of rooms_ask */
+#define TABLE_ASKS  5 /* kinds of rooms_ask */
 
 struct table_seat {
 	struct rooms_player player; /* first */
@@ -49,8 +49,8 @@ struct table {
 	size_t   asked[TABLE_ASKS];
 	uint8_t  asked_name[ROOMS_NAME_BYTES];
 	uint8_t  asked_addr[ROOMS_ADDR_BYTES];
-	size_t   gone; /* rooms given back */
-	uint8_t  gone_maker[ROOMS_ADDR_BYTES];
+	size_t   gone, came; /* rooms given back, and passed on */
+	uint8_t  gone_addr[ROOMS_ADDR_BYTES], came_addr[ROOMS_ADDR_BYTES];
 	bool     cannot_keep;
 	size_t   recorded;
 	uint32_t recorded_board;
