@@ -26,6 +26,13 @@ bool both_count_take(struct both_count *c, const struct both_keys *k)
 	return false;
 }
 
+void both_count_add(struct both_count *c, const struct both_keys *k)
+{
+	count_add(c->of_address, k->address);
+	if (k->has_wide)
+		count_add(c->of_wide, k->wide);
+}
+
 void both_count_give(struct both_count *c, const struct both_keys *k)
 {
 	count_give(c->of_address, k->address);

@@ -32,6 +32,8 @@ struct both_count {
 bool both_count_init(struct both_count *c, int64_t max, size_t keys_max, uint64_t seed);
 void both_count_fini(struct both_count *c);
 bool both_count_take(struct both_count *c, const struct both_keys *k);
+/* One more, over the most too. */
+void both_count_add(struct both_count *c, const struct both_keys *k);
 void both_count_give(struct both_count *c, const struct both_keys *k);
 
 struct both_window {

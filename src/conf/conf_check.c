@@ -407,6 +407,8 @@ static const struct order {
 	{ CONF_ROW_limits_p2p_ping_ms, CONF_ROW_limits_p2p_silence_ms, "sessions would end before they were asked" },
 	{ CONF_ROW_limits_p2p_drop_waiting, CONF_ROW_limits_p2p_waiting,
 	  "sessions would be closed before a frame was dropped" },
+	{ CONF_ROW_limits_rooms_message_burst, CONF_ROW_limits_rooms_output,
+	  "one player could cut off another by what he says" },
 };
 
 static void check_order(struct check *k, const struct order *o)

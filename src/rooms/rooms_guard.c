@@ -1,5 +1,6 @@
 /*
- * Counts for what an address has at the moment, windows for what it does in an hour, buckets for what it does in a second;
+ * Counts for what an address has at the moment, windows for what it does in an hour or a minute, buckets for what it does in a
+ * second;
  * each twice, for the address and for the /48 of an IPv6 one.
  *
  * A name that an address has used within the last hour is not new there.  Those are remembered one by one, so many in all: who
@@ -16,6 +17,7 @@
 #define KEYS_MAX  65536
 #define KNOWN_MAX 65536
 #define HOUR_MS   3600000
+#define MINUTE_MS 60000
 
 static_assert(ROOMS_ADDR_BYTES == ADDR_KEY_BYTES, "addresses are keys");
 static_assert(ADDR_KEY_BYTES + ROOMS_NAME_BYTES <= MAP_KEY_BYTES_MAX, "an address and a name are one key");
@@ -31,7 +33,7 @@ struct rooms_guard {
 	size_t             total, total_max; /* connections */
 	struct both_count  connections, rooms;
 	struct both_bucket accepts;
-	struct both_window names, boards, rows;
+	struct both_window names, joins, boards, rows;
 	struct bucket     *packets; /* NULL: as many as come */
 	struct map         known;
 	struct list        known_by_use;
@@ -64,9 +66,9 @@ static struct both_keys keys_of_whole(const uint8_t whole[ROOMS_ADDR_BYTES])
 	return addr_keys(&a);
 }
 
-static bool make_windows(struct both_window *w, int64_t max, uint64_t seed)
+static bool make_windows(struct both_window *w, int64_t max, int64_t span_ms, uint64_t seed)
 {
-	return both_window_init(w, max, HOUR_MS, KEYS_MAX, seed);
+	return both_window_init(w, max, span_ms, KEYS_MAX, seed);
 }
 
 /* --- Names --- */
@@ -144,9 +146,10 @@ struct rooms_guard *rooms_guard_new(const struct limits *l, uint64_t seed)
 	is_made = both_count_init(&g->connections, l->rooms_per_address, (size_t)l->rooms_connections, seed + 1) &&
 	          both_count_init(&g->rooms, l->rooms_rooms_per_address, (size_t)l->rooms_rooms, seed + 3) &&
 	          both_bucket_init(&g->accepts, l->rooms_accept_rate, l->rooms_accept_burst, KEYS_MAX, seed + 5) &&
-	          make_windows(&g->names, l->rooms_names_per_hour, seed + 7) &&
-	          make_windows(&g->boards, l->rooms_boards_per_hour, seed + 9) &&
-	          make_windows(&g->rows, l->rooms_rows_per_hour, seed + 11);
+	          make_windows(&g->names, l->rooms_names_per_hour, HOUR_MS, seed + 7) &&
+	          make_windows(&g->boards, l->rooms_boards_per_hour, HOUR_MS, seed + 9) &&
+	          make_windows(&g->rows, l->rooms_rows_per_hour, HOUR_MS, seed + 11) &&
+	          make_windows(&g->joins, l->rooms_joins_per_minute, MINUTE_MS, seed + 15);
 	if (is_made && l->rooms_udp_rate > 0) {
 		g->packets = bucket_new(l->rooms_udp_rate, l->rooms_udp_burst, KEYS_MAX, seed + 13);
 		is_made    = g->packets != NULL;
@@ -171,6 +174,7 @@ void rooms_guard_free(struct rooms_guard *g)
 	both_window_fini(&g->names);
 	both_window_fini(&g->boards);
 	both_window_fini(&g->rows);
+	both_window_fini(&g->joins);
 	free(g);
 }
 
@@ -210,6 +214,8 @@ bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enu
 		return may_use_name(g, &k, name, now_ms);
 	case ROOMS_ASK_ROOM:
 		return both_count_take(&g->rooms, &k);
+	case ROOMS_ASK_JOIN:
+		return both_window_take(&g->joins, &k, now_ms);
 	case ROOMS_ASK_BOARD:
 		return both_window_take(&g->boards, &k, now_ms);
 	case ROOMS_ASK_ROW:
@@ -218,17 +224,24 @@ bool rooms_guard_may(struct rooms_guard *g, const struct rooms_origin *from, enu
 	return false;
 }
 
-void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t maker[ROOMS_ADDR_BYTES])
+void rooms_guard_room_gone(struct rooms_guard *g, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
-	struct both_keys k = keys_of_whole(maker);
+	struct both_keys k = keys_of_whole(owner);
 
 	if (count_held(g->rooms.of_address, k.address) > 0)
 		both_count_give(&g->rooms, &k);
 }
 
+void rooms_guard_room_came(struct rooms_guard *g, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	struct both_keys k = keys_of_whole(owner);
+
+	both_count_add(&g->rooms, &k);
+}
+
 bool rooms_guard_packet(struct rooms_guard *g, const struct rooms_origin *from, int64_t now_ms)
 {
-	struct keys k;
+	struct both_keys k;
 
 	if (from->is_exempt || !g->packets)
 		return true;

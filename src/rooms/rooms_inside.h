@@ -55,7 +55,7 @@ struct rooms_peer {
 	enum rooms_type     replied;  /* to the request at hand; 0: not yet */
 	enum rooms_code     code;     /* of that, when it is an ERROR */
 	uint64_t            room_id;  /* of that, when it is ROOM_JOINED */
-	struct rate         scores, hellos;
+	struct rate         scores, hellos, messages;
 	/* of one read: what came behind a leg's first frame; a player's frames that are held */
 	uint8_t *rest;
 	size_t   rest_len;

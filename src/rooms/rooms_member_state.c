@@ -3,7 +3,8 @@
  *
  * Who is in a room stands in its list in the order of joining, so that the first is the owner.  A player's rooms stand in his
  * list in the order of their ids.  A title keeps its rooms that are not full in an array, in order, because searchers ask for
- * the n-th of them.
+ * the n-th of them.  A room counts for the address of its owner: whoever goes, and leaves it to somebody else, has room for
+ * another one.
  */
 #include "rooms/rooms_state.h"
 
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #define OPEN_CAP_AT_FIRST 4
+#define MEMBER_IDS_MAX    65535
+#define DATA_MAX_AT_LEAST 256 /* that everybody may bring, as long as it fits */
 
 /* What there is */
 
@@ -98,6 +101,17 @@ static void open_drop(struct rooms_title *t, const struct rooms_room *room)
 	memmove(&t->open[at], &t->open[at + 1], (t->open_count - at) * sizeof(struct rooms_room *));
 }
 
+void rooms_room_list(struct rooms_room *room)
+{
+	bool is_open = !rooms_is_full(room);
+
+	if (is_open && !room->is_open)
+		open_add(room->in_title, room);
+	else if (!is_open && room->is_open)
+		open_drop(room->in_title, room);
+	room->is_open = is_open;
+}
+
 /* So that a room that is no longer full finds its place without asking for memory. */
 static bool open_has_place(struct rooms_title *t)
 {
@@ -122,6 +136,22 @@ static bool open_has_place(struct rooms_title *t)
 bool rooms_fits(size_t members, size_t blob_bytes)
 {
 	return ROOMS_JOINED_FIXED_BYTES + members * ROOMS_MEMBER_FIXED_BYTES + blob_bytes <= ROOMS_PAYLOAD_MAX;
+}
+
+bool rooms_is_full(const struct rooms_room *room)
+{
+	return room->member_count >= room->max || room->ids_given >= MEMBER_IDS_MAX ||
+	       !rooms_fits(room->member_count + 1, room->blob_bytes);
+}
+
+/* Each of the seats that are free has the same share of what is left of the frame, so that one alone cannot fill it. */
+size_t rooms_data_max(const struct rooms_room *room)
+{
+	size_t used  = ROOMS_JOINED_FIXED_BYTES + room->member_count * ROOMS_MEMBER_FIXED_BYTES + room->blob_bytes;
+	size_t share = (ROOMS_PAYLOAD_MAX - used) / (room->max - room->member_count);
+
+	return share > DATA_MAX_AT_LEAST + ROOMS_MEMBER_FIXED_BYTES ? share - ROOMS_MEMBER_FIXED_BYTES
+	                                                            : DATA_MAX_AT_LEAST;
 }
 
 bool rooms_has_place_for(const struct rooms_state *s, size_t more)
@@ -177,24 +207,40 @@ struct rooms_member *rooms_member_add(struct rooms_state *s, struct rooms_room *
 	m->id     = (uint16_t)++room->ids_given;
 	list_append(&room->members, &m->in_room);
 	room->member_count++;
-	if (rooms_is_full(room))
-		open_drop(room->in_title, room);
 	add_to_player(p, m);
 	rooms_count_blob(s, room, data->len, 0);
+	rooms_room_list(room);
 	return m;
 }
 
-/* It is empty, and so not full. */
+void rooms_room_count_for(struct rooms_room *room, const struct rooms_player *owner)
+{
+	room->is_counted = !owner->from.is_exempt;
+	memcpy(room->counts_for, owner->from.addr, sizeof(room->counts_for));
+}
+
+/* Its owner has gone. */
+static void pass_on(struct rooms_state *s, struct rooms_room *room)
+{
+	if (room->is_counted)
+		s->host->room_gone(s->host->arg, room->counts_for);
+	rooms_room_count_for(room, rooms_owner_of(room)->player);
+	if (room->is_counted)
+		s->host->room_came(s->host->arg, room->counts_for);
+}
+
+/* It is empty. */
 static void room_close(struct rooms_state *s, struct rooms_room *room)
 {
 	map_remove(&s->by_room, &room->id);
 	list_remove(&room->in_rooms);
-	open_drop(room->in_title, room);
+	if (room->is_open)
+		open_drop(room->in_title, room);
 	s->room_count--;
 	room->in_title->room_count--;
 	rooms_count_blob(s, room, 0, room->external_len + room->internal_len);
 	if (room->is_counted)
-		s->host->room_gone(s->host->arg, room->maker);
+		s->host->room_gone(s->host->arg, room->counts_for);
 	mem_free(room->external);
 	mem_free(room->internal);
 	pool_give(&s->room_pool, room);
@@ -222,11 +268,10 @@ static void tell_left(struct rooms_state *s, struct rooms_room *room, uint16_t i
 
 void rooms_member_remove(struct rooms_state *s, struct rooms_member *m)
 {
-	struct rooms_room *room = m->room;
-	uint16_t           id   = m->id;
+	struct rooms_room *room     = m->room;
+	uint16_t           id       = m->id;
+	bool               is_owner = rooms_is_owner(m);
 
-	if (rooms_is_full(room))
-		open_add(room->in_title, room);
 	list_remove(&m->in_room);
 	list_remove(&m->in_player);
 	m->player->room_count--;
@@ -234,10 +279,14 @@ void rooms_member_remove(struct rooms_state *s, struct rooms_member *m)
 	rooms_count_blob(s, room, 0, m->data_len);
 	mem_free(m->data);
 	pool_give(&s->member_pool, m);
-	if (room->member_count == 0)
+	if (room->member_count == 0) {
 		room_close(s, room);
-	else
-		tell_left(s, room, id);
+		return;
+	}
+	rooms_room_list(room);
+	if (is_owner)
+		pass_on(s, room);
+	tell_left(s, room, id);
 }
 
 void rooms_leave_all(struct rooms_state *s, struct rooms_player *p)
@@ -281,7 +330,6 @@ struct rooms_member *rooms_room_open(struct rooms_state *s, struct rooms_player 
 	s->next_room++;
 	room->in_title->room_count++;
 	room->made_ms = now_ms;
-	open_add(room->in_title, room);
 	rooms_count_blob(s, room, room->external_len + room->internal_len, 0);
 
 	struct rooms_member *m = rooms_member_add(s, room, p, &r->member_data);

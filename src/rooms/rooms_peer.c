@@ -16,6 +16,9 @@
 #define SECOND_MS 1000
 #define MINUTE_MS 60000
 
+/* What a message costs besides its payload: of that 16 bytes are not data, which makes 64. */
+#define MESSAGE_EXTRA_BYTES 48
+
 /* What is made in one turn leaves in one write; but where so much waits, not all of it waits for the end of the turn. */
 #define FLUSH_BYTES 65536
 
@@ -187,7 +190,16 @@ static void send_error(struct rooms_peer *p, const uint8_t *payload, enum rooms_
 
 /* Frames in */
 
-static bool is_too_often(struct rooms_peer *p, uint8_t type, int64_t now_ms)
+/* What others are sent: so much that they can read it, if they read at all. */
+static bool is_too_much(struct rooms_peer *p, size_t len, int64_t now_ms)
+{
+	const struct limits *l = &p->rooms->conf->limits;
+
+	return !rate_take(&p->messages, (int64_t)len + MESSAGE_EXTRA_BYTES, l->rooms_message_rate, SECOND_MS,
+	                  l->rooms_message_burst, now_ms);
+}
+
+static bool is_too_often(struct rooms_peer *p, uint8_t type, size_t len, int64_t now_ms)
 {
 	const struct limits *l = &p->rooms->conf->limits;
 
@@ -195,8 +207,11 @@ static bool is_too_often(struct rooms_peer *p, uint8_t type, int64_t now_ms)
 		return false;
 	if (type == ROOMS_HELLO)
 		return !rate_take(&p->hellos, 1, l->rooms_hellos, MINUTE_MS, l->rooms_hellos, now_ms);
-	return type == ROOMS_RECORD_SCORE && p->player.has_hello &&
-	       !rate_take(&p->scores, 1, l->rooms_score_rate, SECOND_MS, l->rooms_score_burst, now_ms);
+	if (!p->player.has_hello)
+		return false;
+	if (type == ROOMS_RECORD_SCORE)
+		return !rate_take(&p->scores, 1, l->rooms_score_rate, SECOND_MS, l->rooms_score_burst, now_ms);
+	return (type == ROOMS_ROOM_MESSAGE || type == ROOMS_SET_ROOM_DATA) && is_too_much(p, len, now_ms);
 }
 
 static void on_hello(struct rooms_peer *p)
@@ -215,7 +230,7 @@ static void on_request(struct rooms_peer *p, uint8_t type, const uint8_t *payloa
 
 	metric_inc(M_ROOMS_REQUESTS);
 	p->replied = 0;
-	if (is_too_often(p, type, now_ms))
+	if (is_too_often(p, type, len, now_ms))
 		send_error(p, payload, ROOMS_LIMIT);
 	else
 		rooms_on_frame(&r->state, &p->player, type, payload, len, now);

@@ -35,11 +35,6 @@ static bool has_place(const struct rooms_state *s, const struct rooms_board *boa
 	return rooms_board_order(board) == LOWER_IS_BETTER ? score < worst.score : score > worst.score;
 }
 
-static bool may(struct rooms_state *s, const struct rooms_player *p, enum rooms_ask what, int64_t now_ms)
-{
-	return p->from.is_exempt || s->host->may(s->host->arg, &p->from, what, NULL, now_ms);
-}
-
 /* The board that the score goes to, made when there is none. It is asked for last, and only for a row that will be. */
 static enum rooms_code board_for(struct rooms_board **out, struct rooms_state *s, const struct rooms_player *p,
                                  const struct rooms_request *r, int64_t now_ms)
@@ -50,11 +45,12 @@ static enum rooms_code board_for(struct rooms_board **out, struct rooms_state *s
 	if (*out && rooms_board_rank_of(&row, *out, p->name) > 0)
 		return ROOMS_FINE;
 	if (*out)
-		return has_place(s, *out, r->score) && may(s, p, ROOMS_ASK_ROW, now_ms) ? ROOMS_FINE : ROOMS_LIMIT;
+		return has_place(s, *out, r->score) && rooms_may(s, p, ROOMS_ASK_ROW, now_ms) ? ROOMS_FINE
+		                                                                              : ROOMS_LIMIT;
 	if (rooms_boards_rows(s->boards) >= (size_t)s->limits->rooms_rows ||
 	    rooms_boards_count(s->boards) >= (size_t)s->limits->rooms_boards)
 		return ROOMS_LIMIT;
-	if (!may(s, p, ROOMS_ASK_BOARD, now_ms) || !may(s, p, ROOMS_ASK_ROW, now_ms))
+	if (!rooms_may(s, p, ROOMS_ASK_BOARD, now_ms) || !rooms_may(s, p, ROOMS_ASK_ROW, now_ms))
 		return ROOMS_LIMIT;
 	return rooms_board_make(out, s->boards, p->title, r->board, r->order);
 }

@@ -13,7 +13,6 @@
 #define LIST_FIXED_BYTES 8  /* of a ROOM_LIST's payload, with req */
 #define LIST_ENTRY_BYTES 32 /* of an entry, with the length of external */
 #define JOINED_ADDR_AT   33 /* of a MEMBER_JOINED frame */
-#define MEMBER_IDS_MAX   65535
 #define TO_EVERYBODY     0
 
 /* Telling */
@@ -77,12 +76,6 @@ static void tell_joined(struct rooms_state *s, const struct rooms_member *joiner
 
 /* CREATE_ROOM */
 
-/* Whether the address may have one room more; then it is counted, and given back with the room. */
-static bool may_make(struct rooms_state *s, const struct rooms_player *p, int64_t now_ms)
-{
-	return p->from.is_exempt || s->host->may(s->host->arg, &p->from, ROOMS_ASK_ROOM, NULL, now_ms);
-}
-
 enum rooms_code rooms_do_create(struct rooms_state *s, struct rooms_player *p, const struct rooms_request *r,
                                 struct rooms_now now)
 {
@@ -93,18 +86,19 @@ enum rooms_code rooms_do_create(struct rooms_state *s, struct rooms_player *p, c
 	if (s->room_count >= (size_t)s->limits->rooms_rooms ||
 	    p->room_count >= (size_t)s->limits->rooms_rooms_per_player || !rooms_has_place_for(s, blob_bytes))
 		return ROOMS_LIMIT;
-	if (!may_make(s, p, now.mono_ms))
+	if (!rooms_may(s, p, ROOMS_ASK_ROOM, now.mono_ms))
 		return ROOMS_LIMIT;
 
-	struct rooms_member *m = rooms_room_open(s, p, r, now.mono_ms);
+	/* Who makes a room comes in, too. */
+	struct rooms_member *m =
+		rooms_may(s, p, ROOMS_ASK_JOIN, now.mono_ms) ? rooms_room_open(s, p, r, now.mono_ms) : NULL;
 
 	if (!m) {
 		if (!p->from.is_exempt)
 			s->host->room_gone(s->host->arg, p->from.addr);
 		return ROOMS_LIMIT;
 	}
-	m->room->is_counted = !p->from.is_exempt;
-	memcpy(m->room->maker, p->from.addr, sizeof(m->room->maker));
+	rooms_room_count_for(m->room, p);
 	send_room_joined(s, m, r);
 	return ROOMS_FINE;
 }
@@ -166,9 +160,8 @@ static struct rooms_room *find_of_title(const struct rooms_state *s, const struc
 static enum rooms_code may_join(const struct rooms_state *s, const struct rooms_player *p,
                                 const struct rooms_room *room, size_t data_len)
 {
-	if (rooms_is_full(room) || room->ids_given >= MEMBER_IDS_MAX)
-		return ROOMS_FULL;
-	if (!rooms_fits(room->member_count + 1, room->blob_bytes + data_len))
+	if (rooms_is_full(room) || data_len > rooms_data_max(room) ||
+	    !rooms_fits(room->member_count + 1, room->blob_bytes + data_len))
 		return ROOMS_FULL;
 	if (p->room_count >= (size_t)s->limits->rooms_rooms_per_player || !rooms_has_place_for(s, data_len))
 		return ROOMS_LIMIT;
@@ -181,7 +174,6 @@ enum rooms_code rooms_do_join(struct rooms_state *s, struct rooms_player *p, con
 	struct rooms_room   *room = find_of_title(s, p, r->room_id);
 	struct rooms_member *m    = room ? rooms_find_own(p, r->room_id) : NULL;
 
-	(void)now;
 	if (!room)
 		return ROOMS_NOT_FOUND;
 	if (m) {
@@ -193,6 +185,8 @@ enum rooms_code rooms_do_join(struct rooms_state *s, struct rooms_player *p, con
 
 	if (code != ROOMS_FINE)
 		return code;
+	if (!rooms_may(s, p, ROOMS_ASK_JOIN, now.mono_ms))
+		return ROOMS_LIMIT;
 	m = rooms_member_add(s, room, p, &r->member_data);
 	if (!m)
 		return ROOMS_LIMIT;
@@ -233,6 +227,7 @@ static enum rooms_code set_blob(struct rooms_state *s, struct rooms_room *room, 
 	mem_free(*bytes);
 	*bytes = copy;
 	*len   = copy_len;
+	rooms_room_list(room);
 	return ROOMS_FINE;
 }
 

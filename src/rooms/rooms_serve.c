@@ -46,9 +46,14 @@ static bool packet(void *arg, const struct rooms_player *p, int64_t now_ms)
 	return rooms_guard_packet(((struct rooms *)arg)->guard, &p->from, now_ms);
 }
 
-static void room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
+static void room_gone(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
-	rooms_guard_room_gone(((struct rooms *)arg)->guard, maker);
+	rooms_guard_room_gone(((struct rooms *)arg)->guard, owner);
+}
+
+static void room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	rooms_guard_room_came(((struct rooms *)arg)->guard, owner);
 }
 
 static bool can_keep(void *arg)
@@ -90,6 +95,7 @@ static void init_state(struct rooms *r)
 		                       .may       = may,
 		                       .packet    = packet,
 		                       .room_gone = room_gone,
+		                       .room_came = room_came,
 		                       .can_keep  = can_keep,
 		                       .recorded  = recorded };
 	rooms_state_init(&r->state, &r->conf->limits, &r->host, r->boards, random_u64());

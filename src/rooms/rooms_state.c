@@ -99,6 +99,11 @@ static void send_error(struct rooms_state *s, struct rooms_player *to, const str
 	rooms_letter_send(s, &l, to);
 }
 
+bool rooms_may(const struct rooms_state *s, const struct rooms_player *p, enum rooms_ask what, int64_t now_ms)
+{
+	return p->from.is_exempt || s->host->may(s->host->arg, &p->from, what, NULL, now_ms);
+}
+
 /* Coming and going */
 
 /* After 2^32 connections the ids begin anew: a server that let nobody in any more would be worse. */

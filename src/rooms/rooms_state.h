@@ -87,15 +87,16 @@ struct rooms_room {
 	size_t      member_count;
 	uint32_t    ids_given;
 	int64_t     made_ms;
-	uint8_t     maker[ROOMS_ADDR_BYTES]; /* whose address it counts for */
-	bool        is_counted;              /* for it: not when the maker was exempt */
-	struct list in_rooms;                /* of the state, by id */
+	uint8_t     counts_for[ROOMS_ADDR_BYTES]; /* the owner's address */
+	bool        is_counted;                   /* for it: not when the owner is exempt */
+	bool        is_open;                      /* searchers find it */
+	struct list in_rooms;                     /* of the state, by id */
 
 	struct rooms_title *in_title; /* for the state alone */
 };
 
 /* What a limit is asked about; the host counts per address. */
-enum rooms_ask { ROOMS_ASK_NAME, ROOMS_ASK_ROOM, ROOMS_ASK_BOARD, ROOMS_ASK_ROW };
+enum rooms_ask { ROOMS_ASK_NAME, ROOMS_ASK_ROOM, ROOMS_ASK_JOIN, ROOMS_ASK_BOARD, ROOMS_ASK_ROW };
 
 /* Why the state ends a connection. */
 enum rooms_why { ROOMS_WHY_REPLACED };
@@ -110,14 +111,17 @@ struct rooms_host {
 	uint32_t (*random)(void *arg);
 	/*
 	 * May this address have one more? Counts it when the answer is yes. ROOM: rooms at the moment, given back by
-	 * room_gone; the others within an hour. NAME: a name (folded) that this address did not use in the last hour; for
-	 * the others name is NULL. Not asked for those who are exempt.
+	 * room_gone; JOIN: rooms made or joined, within a minute; the others within an hour. NAME: a name (folded) that this
+	 * address did not use in the last hour; for the others name is NULL. Not asked for those who are exempt.
 	 */
 	bool (*may)(void *arg, const struct rooms_origin *from, enum rooms_ask what, const uint8_t *name,
 	            int64_t now_ms);
 	/* A packet of this player's, right in all: may his address have one more this second? Counts it if so. */
 	bool (*packet)(void *arg, const struct rooms_player *p, int64_t now_ms);
-	void (*room_gone)(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES]);
+	/* A room of this address's is gone, or somebody else's from now on. */
+	void (*room_gone)(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES]);
+	/* A room came to somebody at this address, whose owner has left: counts it as ROOM, over the limit too. */
+	void (*room_came)(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES]);
 	/* Asked before a score is looked at: whether a row that changes could be kept now. */
 	bool (*can_keep)(void *arg);
 	/* A row is new or another one, and perhaps a worst one was dropped. */

@@ -30,6 +30,9 @@ void                rooms_letter_send(struct rooms_state *s, struct rooms_letter
 void rooms_send(struct rooms_state *s, struct rooms_player *to, size_t len); /* once more, what was ended */
 void rooms_send_ok(struct rooms_state *s, struct rooms_player *to, const struct rooms_request *r);
 
+/* The host's may, for whoever is not exempt; not for NAME. */
+bool rooms_may(const struct rooms_state *s, const struct rooms_player *p, enum rooms_ask what, int64_t now_ms);
+
 /* Whether they share an address: a router, or a machine. */
 bool rooms_are_neighbours(const struct rooms_player *a, const struct rooms_player *b);
 
@@ -45,10 +48,8 @@ static inline bool rooms_is_owner(const struct rooms_member *m)
 	return rooms_owner_of(m->room) == m;
 }
 
-static inline bool rooms_is_full(const struct rooms_room *room)
-{
-	return room->member_count >= room->max;
-}
+/* Nobody can come in: no seat, no number, or no place in the frame that would show even one without data. */
+bool rooms_is_full(const struct rooms_room *room);
 
 /* NULL: he is not in that room, or there is none. */
 struct rooms_member *rooms_find_own(const struct rooms_player *p, uint64_t room_id);
@@ -69,8 +70,14 @@ void rooms_tell(struct rooms_state *s, const struct rooms_room *room, const stru
 
 /* Whether all that a room says to one who joins it fits a frame. */
 bool rooms_fits(size_t members, size_t blob_bytes);
+/* The most data that the next one may bring into a room that is not full. */
+size_t rooms_data_max(const struct rooms_room *room);
 /* Whether limits.rooms_blob_total leaves place for more. */
 bool rooms_has_place_for(const struct rooms_state *s, size_t more);
+/* Searchers find it if it is not full: after whatever changes that. */
+void rooms_room_list(struct rooms_room *room);
+/* It counts for its owner's address from here on; the host knows. */
+void rooms_room_count_for(struct rooms_room *room, const struct rooms_player *owner);
 /* What is held for the room, in all. */
 void rooms_count_blob(struct rooms_state *s, struct rooms_room *room, size_t more, size_t less);
 /* A copy, NULL when empty. */

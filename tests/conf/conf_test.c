@@ -302,6 +302,9 @@ Test(conf, what_does_not_go_together_is_refused)
 		{ "[limits]\nrooms_output_total = 1M\nrooms_output = 1048577",
 		  "text:3: limits.rooms_output (1048577) is above limits.rooms_output_total (1048576): "
 		  "one slow player would use up what all share\n" },
+		{ "[limits]\nrooms_output = 524287",
+		  "text:2: limits.rooms_message_burst (524288) is above limits.rooms_output (524287): "
+		  "one player could cut off another by what he says\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++)

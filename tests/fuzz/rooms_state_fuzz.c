@@ -113,11 +113,18 @@ static bool on_packet(void *arg, const struct rooms_player *p, int64_t now_ms)
 	return ++calls % CALLS != 0;
 }
 
-static void on_room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
+static void on_room_gone(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
 	(void)arg;
-	(void)maker;
+	(void)owner;
 	rooms_made--;
+}
+
+static void on_room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	(void)arg;
+	(void)owner;
+	rooms_made++;
 }
 
 static bool on_can_keep(void *arg)
@@ -141,6 +148,7 @@ static const struct rooms_host host = { .send      = on_send,
 	                                .may       = on_may,
 	                                .packet    = on_packet,
 	                                .room_gone = on_room_gone,
+	                                .room_came = on_room_came,
 	                                .can_keep  = on_can_keep,
 	                                .recorded  = on_recorded };
 

@@ -108,13 +108,23 @@ static int name(const char *text, int count, int64_t now_ms)
 	return granted;
 }
 
-static void room_gone(const char *text)
+static struct rooms_origin origin(const char *text)
 {
 	struct addr         a = address(text);
 	struct rooms_origin from;
 
 	rooms_origin_of(&from, &a, false);
-	rooms_guard_room_gone(guard, from.addr);
+	return from;
+}
+
+static void room_gone(const char *text)
+{
+	rooms_guard_room_gone(guard, origin(text).addr);
+}
+
+static void room_came(const char *text)
+{
+	rooms_guard_room_came(guard, origin(text).addr);
 }
 
 static int send_packets(uint8_t last, int count, int64_t now_ms)
@@ -236,6 +246,24 @@ Test(rooms_guard, who_is_exempt_counts_in_the_total_alone)
 	cr_expect_eq(rooms_guard_enter(guard, &a, true, NOW), ROOMS_GUARD_FINE);
 }
 
+/* --- In a minute --- */
+
+Test(rooms_guard, an_address_joins_120_rooms_a_minute_and_a_48_eight_times_as_many)
+{
+	enum { MAX = 120, MINUTE_MS = 60000 };
+	char text[ADDR_TEXT_BYTES];
+
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_JOIN, MAX, NOW), MAX);
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_JOIN, 1, NOW + MINUTE_MS - 1), 0, "one past it");
+	cr_expect_eq(ask("192.0.2.2", ROOMS_ASK_JOIN, 1, NOW), 1, "another address");
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_JOIN, MAX + 1, NOW + MINUTE_MS), MAX);
+
+	for (unsigned n = 0; n < 8; n++)
+		cr_expect_eq(ask(in_48(text, n), ROOMS_ASK_JOIN, MAX + 1, NOW), MAX);
+	cr_expect_eq(ask(in_48(text, 8), ROOMS_ASK_JOIN, 1, NOW + MINUTE_MS - 1), 0, "one past it");
+	cr_expect_eq(ask(in_48(text, 8), ROOMS_ASK_JOIN, MAX + 1, NOW + MINUTE_MS), MAX);
+}
+
 /* --- In an hour --- */
 
 Test(rooms_guard, boards_and_rows_have_their_limit_an_hour)
@@ -317,6 +345,7 @@ Test(rooms_guard, who_is_exempt_is_granted_everything)
 	for (int i = 0; i < 1000; i++) {
 		cr_assert(rooms_guard_may(guard, &from, ROOMS_ASK_NAME, word, NOW));
 		cr_assert(rooms_guard_may(guard, &from, ROOMS_ASK_ROOM, NULL, NOW));
+		cr_assert(rooms_guard_may(guard, &from, ROOMS_ASK_JOIN, NULL, NOW));
 		cr_assert(rooms_guard_may(guard, &from, ROOMS_ASK_BOARD, NULL, NOW));
 		cr_assert(rooms_guard_may(guard, &from, ROOMS_ASK_ROW, NULL, NOW));
 	}
@@ -344,6 +373,28 @@ Test(rooms_guard, a_48_has_eight_times_as_many_rooms)
 		cr_expect_eq(ask(in_48(text, n), ROOMS_ASK_ROOM, 65, NOW), 64);
 	cr_expect_eq(ask(in_48(text, 8), ROOMS_ASK_ROOM, 1, NOW), 0, "one past it");
 	room_gone(in_48(text, 2));
+	cr_expect_eq(ask(in_48(text, 8), ROOMS_ASK_ROOM, 2, NOW), 1);
+}
+
+Test(rooms_guard, rooms_that_come_count_beyond_the_limit_too)
+{
+	char text[ADDR_TEXT_BYTES];
+
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_ROOM, 63, NOW), 63);
+	room_came("192.0.2.1");
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_ROOM, 1, NOW), 0);
+	room_came("192.0.2.1");
+	room_gone("192.0.2.1");
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_ROOM, 1, NOW), 0, "he was one over");
+	room_gone("192.0.2.1");
+	cr_expect_eq(ask("192.0.2.1", ROOMS_ASK_ROOM, 2, NOW), 1);
+
+	for (unsigned n = 0; n < 8; n++)
+		cr_expect_eq(ask(in_48(text, n), ROOMS_ASK_ROOM, 64, NOW), 64);
+	room_came(in_48(text, 9));
+	room_gone(in_48(text, 0));
+	cr_expect_eq(ask(in_48(text, 8), ROOMS_ASK_ROOM, 1, NOW), 0, "the network was one over");
+	room_gone(in_48(text, 9));
 	cr_expect_eq(ask(in_48(text, 8), ROOMS_ASK_ROOM, 2, NOW), 1);
 }
 

@@ -280,7 +280,7 @@ Test(rooms_limits, a_player_is_in_32_rooms_made_or_joined)
 	gamer_free(bob);
 }
 
-/* For as long as it is open, whoever is in it. */
+/* For as long as it is open, for whoever owns it. */
 Test(rooms_limits, an_address_has_so_many_rooms_in_production)
 {
 	start_in_production("limits.rooms_rooms_per_address=2");
@@ -294,13 +294,39 @@ Test(rooms_limits, an_address_has_so_many_rooms_in_production)
 	gamer_create(other, 4, NOTHING);
 	gamer_join(other, room, NOTHING);
 	gamer_leave(alice, room);
-	gamer_expect_error(alice, gamer_ask_create(alice, 4, NOTHING), SAYS_LIMIT);
-	gamer_leave(other, room);
 	gamer_create(alice, 4, NOTHING);
 	gamer_expect_error(neighbour, gamer_ask_create(neighbour, 4, NOTHING), SAYS_LIMIT);
+	gamer_expect_error(other, gamer_ask_create(other, 4, NOTHING), SAYS_LIMIT);
+	gamer_leave(other, room);
+	gamer_create(other, 4, NOTHING);
 	gamer_free(alice);
 	server_await_metric(s, "coopd_rooms_connections", NULL, 2, DIAL_PATIENCE_MS);
 	gamer_create(neighbour, 4, NOTHING);
+	gamer_free(neighbour);
+	gamer_free(other);
+}
+
+/* Numbers of members would be used up otherwise, and the room with them. */
+Test(rooms_limits, an_address_joins_so_many_rooms_a_minute_in_production)
+{
+	start_in_production("limits.rooms_joins_per_minute=3");
+
+	struct gamer *alice = gamer_new(s, TITLE, "alice"), *neighbour = gamer_new(s, TITLE, "neighbour"),
+		     *other = gamer_new_from(s, OTHER_PLACE, TITLE, "other");
+	uint64_t room       = gamer_create(other, 4, NOTHING)->room_id;
+
+	gamer_join(alice, room, NOTHING);
+	gamer_join(alice, room, NOTHING); /* he is in it */
+	gamer_leave(alice, room);
+	gamer_join(alice, room, NOTHING);
+	gamer_create(neighbour, 4, NOTHING);
+	gamer_expect_error(neighbour, gamer_ask_join(neighbour, room, NOTHING), SAYS_LIMIT);
+	gamer_expect_error(neighbour, gamer_ask_create(neighbour, 4, NOTHING), SAYS_LIMIT);
+	gamer_expect_error(neighbour, gamer_ask_join(neighbour, room + 9, NOTHING), SAYS_NOT_FOUND);
+	gamer_create(other, 4, NOTHING);
+	server_advance(s, 60000);
+	gamer_join(neighbour, room, NOTHING);
+	gamer_free(alice);
 	gamer_free(neighbour);
 	gamer_free(other);
 }

@@ -200,6 +200,7 @@ Test(rooms_room_state, blobs_of_a_room_fit_the_frame_that_shows_them_to_its_make
 		table_expect_error(alice, 2, ROOMS_BAD);
 	}
 	cr_expect_eq(table.state.room_count, COUNT_OF(parts));
+	table_check();
 }
 
 /* Limits of rooms */
@@ -240,20 +241,45 @@ Test(rooms_room_state, a_player_is_in_so_many_rooms_and_no_more)
 	cr_expect_eq(alice->player.room_count, 32);
 }
 
-Test(rooms_room_state, a_room_counts_for_its_makers_address_until_it_is_gone)
+Test(rooms_room_state, a_room_counts_for_its_owners_address_until_it_is_gone)
 {
 	uint64_t room = table_create(alice, 4);
 
 	cr_expect_eq(table.asked[ROOMS_ASK_ROOM], 1);
 	cr_expect_arr_eq(table.asked_addr, alice->player.from.addr, ROOMS_ADDR_BYTES);
 	table_join(bob, room);
+	table_join(carol, room);
+	say_leave(carol, room);
+	table_ignore_all();
+	cr_expect_eq(table.gone + table.came, 0, "she does not own it");
 	table_rise(alice);
 	table_ignore(bob);
-	cr_expect_eq(table.gone, 0);
+	cr_expect(table.gone == 1 && table.came == 1);
+	cr_expect_arr_eq(table.gone_addr, carol->player.from.addr, ROOMS_ADDR_BYTES);
+	cr_expect_arr_eq(table.came_addr, bob->player.from.addr, ROOMS_ADDR_BYTES);
+	table_check();
 	say_leave(bob, room);
 	table_expect_ok(bob, 7);
-	cr_expect_eq(table.gone, 1);
-	cr_expect_arr_eq(table.gone_maker, carol->player.from.addr, ROOMS_ADDR_BYTES);
+	cr_expect(table.gone == 2 && table.came == 1);
+	cr_expect_arr_eq(table.gone_addr, bob->player.from.addr, ROOMS_ADDR_BYTES);
+	cr_expect_eq(table.asked[ROOMS_ASK_ROOM], 1, "to own one by chance is not to make one");
+}
+
+Test(rooms_room_state, a_room_that_comes_to_one_who_is_exempt_is_not_counted_and_counted_when_it_goes_on)
+{
+	struct table_seat *local = table_player("!127.0.0.1", "local");
+	uint64_t           room  = table_create(alice, 4);
+
+	table_join(local, room);
+	table_join(bob, room);
+	say_leave(alice, room);
+	table_ignore_all();
+	cr_expect(table.gone == 1 && table.came == 0);
+	table_check();
+	table_rise(local);
+	table_ignore_all();
+	cr_expect(table.gone == 1 && table.came == 1);
+	cr_expect_arr_eq(table.came_addr, bob->player.from.addr, ROOMS_ADDR_BYTES);
 }
 
 Test(rooms_room_state, an_address_that_may_not_have_one_more_is_told_6_and_asked_last)
@@ -280,6 +306,42 @@ Test(rooms_room_state, rooms_of_one_who_is_exempt_are_not_counted)
 	table_create(local, 4);
 	table_rise(local);
 	cr_expect_eq(table.asked[ROOMS_ASK_ROOM] + table.gone, 0);
+}
+
+Test(rooms_room_state, who_may_not_join_once_more_makes_no_room_either_and_it_is_given_back)
+{
+	table.refuses[ROOMS_ASK_JOIN] = true;
+	table_say(alice, create(4));
+	table_expect_error(alice, 2, ROOMS_LIMIT);
+	cr_expect(table.asked[ROOMS_ASK_ROOM] == 1 && table.gone == 1 && table.state.room_count == 0);
+	table.refuses[ROOMS_ASK_ROOM] = true;
+	table_say(alice, create(4));
+	table_expect_error(alice, 2, ROOMS_LIMIT);
+	cr_expect(table.asked[ROOMS_ASK_JOIN] == 1 && table.gone == 1);
+}
+
+Test(rooms_room_state, whether_an_address_may_join_once_more_is_asked_last)
+{
+	struct table_seat *local = table_player("!127.0.0.1", "local");
+	uint64_t           room = table_create(alice, 3), full = table_create(alice, 1);
+
+	table.asked[ROOMS_ASK_JOIN]   = 0;
+	table.refuses[ROOMS_ASK_JOIN] = true;
+	say_join(bob, NOBODY, table_zeros(0));
+	table_expect_error(bob, 7, ROOMS_NOT_FOUND);
+	say_join(bob, full, table_zeros(0));
+	table_expect_error(bob, 7, ROOMS_FULL);
+	say_join(bob, room, table_zeros(65000));
+	table_expect_error(bob, 7, ROOMS_FULL);
+	table_join(alice, room); /* who is in it, is */
+	table_join(local, room);
+	cr_expect_eq(table.asked[ROOMS_ASK_JOIN], 0);
+	say_join(bob, room, table_zeros(0));
+	table_expect_error(bob, 7, ROOMS_LIMIT);
+	cr_expect_eq(table.asked[ROOMS_ASK_JOIN], 1);
+	table_expect_silence();
+	table.refuses[ROOMS_ASK_JOIN] = false;
+	table_join(bob, room);
 }
 
 Test(rooms_room_state, what_rooms_hold_has_a_limit_in_all)
@@ -385,6 +447,43 @@ Test(rooms_room_state, a_search_lists_rooms_that_are_not_full_oldest_first)
 	cr_expect_str_eq(found(carol, 0, 100), "1: 4");
 }
 
+Test(rooms_room_state, a_room_that_nobody_fits_into_is_not_listed)
+{
+	table_create(alice, 4);
+	table_create(bob, 4);
+	say_set(alice, 1, ROOMS_WHICH_INTERNAL, table_zeros(BLOBS_MAX - 31));
+	table_ignore(alice);
+	cr_expect_str_eq(found(carol, 0, 0), "2:");
+	say_set(alice, 1, ROOMS_WHICH_INTERNAL, table_zeros(BLOBS_MAX - 30));
+	table_ignore(alice);
+	cr_expect_str_eq(found(carol, 0, 9), "1: 2");
+	say_join(carol, 1, table_zeros(0));
+	table_expect_error(carol, 7, ROOMS_FULL);
+	say_set(alice, 1, ROOMS_WHICH_FLAGS, table_blob("flag"));
+	table_ignore(alice);
+	table_check();
+	say_set(alice, 1, ROOMS_WHICH_INTERNAL, table_zeros(0));
+	table_ignore(alice);
+	cr_expect_str_eq(found(carol, 0, 9), "2: 1 2");
+	say_set(alice, 1, ROOMS_WHICH_INTERNAL, table_zeros(BLOBS_MAX - 2 * (size_t)31 - 256));
+	table_ignore(alice);
+	say_join(bob, 1, table_zeros(256));
+	table_ignore_all();
+	cr_expect_str_eq(found(carol, 0, 9), "2: 1 2");
+	table_join(carol, 1);
+	table_check();
+	cr_expect_str_eq(found(carol, 0, 9), "1: 2");
+	say_leave(bob, 1);
+	table_ignore_all();
+	cr_expect_str_eq(found(carol, 0, 9), "2: 1 2");
+	table_check();
+	say_set(alice, 1, ROOMS_WHICH_INTERNAL, table_zeros(BLOBS_MAX - 31));
+	say_leave(alice, 1);
+	say_leave(carol, 1);
+	table_ignore_all();
+	cr_expect_str_eq(found(carol, 0, 9), "1: 2");
+}
+
 Test(rooms_room_state, start_is_an_offset_and_max_the_most_wanted)
 {
 	for (int i = 0; i < 5; i++)
@@ -411,8 +510,8 @@ Test(rooms_room_state, a_search_shows_the_present_owner_and_how_many_there_are)
 
 Test(rooms_room_state, a_page_of_a_search_never_exceeds_a_frame)
 {
-	/* 32 bytes of its own each: two entries fill a frame to the last byte. */
-	static const size_t  external[] = { 32000, 33463, 100, 65478 };
+	/* 32 bytes of its own each: two entries fill a frame to the last byte. With the last, one may still come in. */
+	static const size_t  external[] = { 32000, 33463, 100, BLOBS_MAX - 31 };
 	struct rooms_request r          = create(4);
 
 	for (size_t i = 0; i < COUNT_OF(external); i++) {
@@ -571,27 +670,69 @@ Test(rooms_room_state, after_65535_members_a_room_takes_nobody)
 	uint64_t room = table_create(alice, 8);
 
 	rooms_find_room(&table.state, room)->ids_given = 65534;
+	cr_expect_str_eq(found(carol, 0, 9), "1: 1");
 	say_join(bob, room, table_zeros(0));
 	table_expect(bob, "90 0058 00000007 0000000000000001 FFFF 0001 *");
 	table_ignore_all();
 	say_join(carol, room, table_zeros(0));
 	table_expect_error(carol, 7, ROOMS_FULL);
+	cr_expect_str_eq(found(carol, 0, 9), "0:");
 	say_join(bob, room, table_zeros(0));
 	table_expect(bob, "90 *");
+	say_leave(bob, room);
+	table_ignore_all();
+	cr_expect_str_eq(found(carol, 0, 9), "0:");
+	say_leave(alice, room);
+	table_expect_ok(alice, 7);
+	cr_expect_eq(table.state.room_count, 0);
 }
 
 Test(rooms_room_state, a_join_that_a_frame_cannot_show_is_told_the_room_is_full)
 {
-	say_create_with(30000, 20000, 10000);
+	say_create_with(30000, 20000, BLOBS_MAX - 50000 - 31 - 200);
 	table_ignore(alice);
-	say_join(bob, 1, table_zeros(BLOBS_MAX - 60000 - 31 + 1));
+	say_join(bob, 1, table_zeros(201));
 	table_expect_error(bob, 7, ROOMS_FULL);
-	say_join(bob, 1, table_zeros(BLOBS_MAX - 60000 - 31));
+	say_join(bob, 1, table_zeros(200));
 	table_expect(bob, "90 FFFF *");
 	table_expect(alice, "A1 *");
 	say_join(carol, 1, table_zeros(0));
 	table_expect_error(carol, 7, ROOMS_FULL);
 	table_expect_silence();
+}
+
+/* So that nobody alone fills the frame that all have to fit into. */
+Test(rooms_room_state, a_joiner_may_bring_his_share_of_what_is_left_for_the_free_seats)
+{
+	enum { SHARE = BLOBS_MAX / 3 - 31 };
+	struct table_seat *dave = table_player(THERE, "dave"), *all[] = { bob, carol, dave };
+
+	table_create(alice, 4);
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		say_join(all[i], 1, table_zeros(SHARE + 1));
+		table_expect_error(all[i], 7, ROOMS_FULL);
+		say_join(all[i], 1, table_zeros(SHARE));
+		table_expect(all[i], i + 1 < COUNT_OF(all) ? "90 *" : "90 FFFF *");
+	}
+	table_ignore_all();
+}
+
+Test(rooms_room_state, a_joiner_may_bring_256_bytes_where_his_share_is_less)
+{
+	static const struct {
+		uint8_t max;
+		size_t  most;
+	} rows[] = { { 255, 256 }, { 229, 256 }, { 228, 257 } };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint64_t room = table_create(alice, rows[i].max);
+
+		say_join(bob, room, table_zeros(rows[i].most + 1));
+		table_expect_error(bob, 7, ROOMS_FULL);
+		say_join(bob, room, table_zeros(rows[i].most));
+		table_expect(bob, "90 *");
+		table_ignore_all();
+	}
 }
 
 /* LEAVE_ROOM */

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TITLE "NPWR00860_00"
+#define TITLE       "NPWR00860_00"
+#define MESSAGE_MAX 65519 /* bytes of data */
 
 static struct server *s;
+static const uint8_t  data[MESSAGE_MAX];
 
 static void stop(void)
 {
@@ -314,16 +316,19 @@ Test(rooms_serve, loopback_is_exempt_outside_production)
 {
 	struct gamer *c[6];
 
-	s = server_start((const char *[]){ "limits.rooms_per_address=2", "limits.rooms_accept_burst=2",
-	                                   "limits.rooms_accept_rate=1", "limits.rooms_names_per_hour=1",
-	                                   "limits.rooms_hellos=1", "limits.rooms_score_burst=1",
-	                                   "limits.rooms_score_rate=1", "limits.rooms_rooms_per_address=1", NULL });
+	s = server_start((const char *[]){
+		"limits.rooms_per_address=2", "limits.rooms_accept_burst=2", "limits.rooms_accept_rate=1",
+		"limits.rooms_names_per_hour=1", "limits.rooms_hellos=1", "limits.rooms_score_burst=1",
+		"limits.rooms_score_rate=1", "limits.rooms_rooms_per_address=1", "limits.rooms_joins_per_minute=1",
+		"limits.rooms_message_rate=1", "limits.rooms_message_burst=131072", NULL });
 	for (size_t i = 0; i < COUNT_OF(c); i++) {
 		char name[] = { (char)('a' + i), '\0' };
 
 		c[i] = gamer_new(s, TITLE, name);
 		gamer_hello(c[i], TITLE, name, 1);
-		gamer_create(c[i], 2, NOTHING);
+		uint64_t room = gamer_create(c[i], 2, NOTHING)->room_id;
+		for (int n = 0; n < 3; n++)
+			gamer_say(c[i], room, 0, BYTES(data, MESSAGE_MAX));
 		gamer_score(c[i], 1, 0, 10, NOTHING);
 		gamer_score(c[i], 1, 0, 11, NOTHING);
 	}
@@ -376,6 +381,42 @@ Test(rooms_serve, scores_have_a_rate_and_a_burst_per_connection)
 	gamer_score(other, 1, 0, 1, NOTHING);
 	gamer_free(c);
 	gamer_free(other);
+}
+
+/* One rate for all that others in a room are sent. Each message costs 64 bytes besides its data. */
+Test(rooms_serve, messages_and_room_data_have_a_rate_and_a_burst_per_connection)
+{
+	enum { BURST = 131072, REST = BURST - MESSAGE_MAX - 64 };
+
+	start_in_production("limits.rooms_message_burst=131072", "limits.rooms_message_rate=1");
+
+	struct gamer *alice = gamer_dial(s), *bob = gamer_new(s, TITLE, "bob");
+
+	for (int i = 0; i < 3; i++)
+		gamer_expect_error(alice, gamer_ask_say(alice, 1, 0, BYTES(data, MESSAGE_MAX)), SAYS_NO_HELLO);
+	gamer_hello(alice, TITLE, "alice", 3658);
+
+	uint64_t room = gamer_create(alice, 4, NOTHING)->room_id;
+
+	gamer_join(bob, room, NOTHING);
+	gamer_expect_joined(alice, room, bob);
+	gamer_say(alice, room, 0, BYTES(data, MESSAGE_MAX));
+	gamer_expect_said(bob, room, 1, 0, BYTES(data, MESSAGE_MAX));
+	gamer_expect_error(alice, gamer_ask_say(alice, room, 0, BYTES(data, REST - 64 + 40)), SAYS_LIMIT);
+	gamer_expect_error(alice, gamer_ask_set(alice, room, 0, BYTES(data, REST - 64 + 40)), SAYS_LIMIT);
+	gamer_say(alice, room, 2, BYTES(data, REST - 64));
+	gamer_expect_said(bob, room, 1, 2, BYTES(data, REST - 64));
+	gamer_expect_error(alice, gamer_ask_set(alice, room, 0, BYTES(data, 1)), SAYS_LIMIT);
+	gamer_expect_error(alice, gamer_ask_say(alice, room, 0, NOTHING), SAYS_LIMIT);
+	gamer_expect_silence(bob);
+	gamer_say(bob, room, 0, TEXT("I may"));
+	gamer_expect_said(alice, room, 2, 0, TEXT("I may"));
+	server_advance(s, 70000);
+	gamer_set(alice, room, 0, BYTES(data, 1));
+	gamer_expect_data(bob, room, 0, BYTES(data, 1));
+	gamer_expect_error(alice, gamer_ask_say(alice, room, 0, NOTHING), SAYS_LIMIT);
+	gamer_free(alice);
+	gamer_free(bob);
 }
 
 /* --- UDP --- */

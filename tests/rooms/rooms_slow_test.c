@@ -172,7 +172,7 @@ Test(rooms_slow, what_waits_leaves_before_it_is_too_much_for_one_who_reads)
 	static const uint8_t page[] = { ASK_SEARCH_ROOMS, 0, 8, 0, 0, 0, 1, 0, 0, 0, 9 };
 	uint8_t              pages[PAGES * sizeof(page)];
 
-	s = server_start((const char *[]){ "limits.rooms_output=131072", NULL });
+	s = server_start((const char *[]){ "limits.rooms_output=131072", "limits.rooms_message_burst=131072", NULL });
 
 	struct gamer *alice = gamer_new(s, TITLE, "alice"), *bob = gamer_new(s, TITLE, "bob");
 
@@ -249,7 +249,7 @@ Test(rooms_slow, many_who_do_not_read_are_dropped_together)
 	enum { DEAF = 12 };
 	struct gamer *deaf[DEAF];
 
-	s = server_start((const char *[]){ "limits.rooms_output=131072", NULL });
+	s = server_start((const char *[]){ "limits.rooms_output=131072", "limits.rooms_message_burst=131072", NULL });
 
 	struct gamer *alice = gamer_new(s, TITLE, "alice");
 	uint64_t      room  = gamer_create(alice, 100, NOTHING)->room_id;

@@ -35,6 +35,13 @@ static const char *check_members(const struct rooms_room *room)
 		return "a member has a number that was not given";
 	if (room->blob_bytes != blobs || !rooms_fits(count, blobs))
 		return "a room holds too much";
+
+	const struct rooms_origin *owner = &rooms_owner_of(room)->player->from;
+
+	if (room->is_counted == owner->is_exempt || memcmp(room->counts_for, owner->addr, ROOMS_ADDR_BYTES) != 0)
+		return "a room does not count for its owner";
+	if (room->is_open == rooms_is_full(room))
+		return "a room is found though it is full, or the other way round";
 	return NULL;
 }
 

@@ -82,11 +82,18 @@ static bool on_packet(void *arg, const struct rooms_player *p, int64_t now_ms)
 	return !table.refuses_packets;
 }
 
-static void on_room_gone(void *arg, const uint8_t maker[ROOMS_ADDR_BYTES])
+static void on_room_gone(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 {
 	(void)arg;
 	table.gone++;
-	memcpy(table.gone_maker, maker, sizeof(table.gone_maker));
+	memcpy(table.gone_addr, owner, sizeof(table.gone_addr));
+}
+
+static void on_room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
+{
+	(void)arg;
+	table.came++;
+	memcpy(table.came_addr, owner, sizeof(table.came_addr));
 }
 
 static bool on_can_keep(void *arg)
@@ -118,6 +125,7 @@ void table_open(void)
 		                            .may       = on_may,
 		                            .packet    = on_packet,
 		                            .room_gone = on_room_gone,
+		                            .room_came = on_room_came,
 		                            .can_keep  = on_can_keep,
 		                            .recorded  = on_recorded };
 	table.boards = rooms_boards_new(&table.limits);

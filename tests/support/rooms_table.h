@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define TABLE_TITLE "NPWR00001_00"
-#define TABLE_ASKS  4 /* kinds of rooms_ask */
+#define TABLE_ASKS  5 /* kinds of rooms_ask */
 
 struct table_seat {
 	struct rooms_player player; /* first */
@@ -50,9 +50,9 @@ struct table {
 	uint8_t  asked_name[ROOMS_NAME_BYTES];
 	uint8_t  asked_addr[ROOMS_ADDR_BYTES];
 	bool     refuses_packets;
-	size_t   packets; /* asked about */
-	size_t   gone;    /* rooms given back */
-	uint8_t  gone_maker[ROOMS_ADDR_BYTES];
+	size_t   packets;    /* asked about */
+	size_t   gone, came; /* rooms given back, and passed on */
+	uint8_t  gone_addr[ROOMS_ADDR_BYTES], came_addr[ROOMS_ADDR_BYTES];
 	bool     cannot_keep;
 	size_t   recorded;
 	uint32_t recorded_board;
