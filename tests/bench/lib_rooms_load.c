@@ -6,9 +6,9 @@
  */
 #include "lib_rooms_load.h"
 
-#include <arpa/inet.h>
 #include <err.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -47,19 +47,6 @@ struct player {
 };
 
 struct rooms_options rooms_opt = { .peers = 200, .bytes = 64, .flight = 1, .seconds = 5, .warmup = 1, .rows = 100000 };
-
-struct load rooms_load = { .begin_ns = INT64_MAX, .end_ns = INT64_MAX };
-
-void load_done(int64_t sent_ns, double ops)
-{
-	int64_t now_ns = usage_now_ns();
-
-	rooms_load.arrived++;
-	if (now_ns < rooms_load.begin_ns || now_ns >= rooms_load.end_ns)
-		return;
-	rooms_load.counted += ops;
-	hist_add(&rooms_load.times, now_ns - sent_ns);
-}
 
 static struct player *players;
 static uint32_t       talkers; /* with scores: of the first players, who talk */
@@ -144,29 +131,18 @@ void load_enter_room(struct load_player *group, uint32_t at, int fd)
 		group[at].room_id = rooms_get(frame + 4, 8);
 }
 
-int load_udp_socket(void)
-{
-	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	int                fd   = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	addr.sin_port = htons(rooms_opt.port);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		err(1, "a UDP socket");
-	return fd;
-}
-
 /* Frames of the measurement */
 
 static void note_sent(struct player *p)
 {
 	p->sent_ns[p->next++ % LOAD_FLIGHT_MAX] = usage_now_ns();
-	rooms_load.sent++;
+	load_run.sent++;
 }
 
 static void ask_ranking(struct player *p)
 {
 	size_t   len = 4 + 4 + 4 + 2;
-	uint8_t *out = sock_put(&rooms_load.loop, &p->tcp.sock, ROOMS_HEAD + len);
+	uint8_t *out = sock_put(&load_run.loop, &p->tcp.sock, ROOMS_HEAD + len);
 
 	memset(out, 0, ROOMS_HEAD + len);
 	rooms_head(out, ROOMS_T_RANKING_OF, len);
@@ -196,7 +172,7 @@ static void record_score(struct player *p)
 	/* The board is full: only who is better than its last comes on it. */
 	p->score += p->score ? 1 + any_below(1000000) : GOOD_SCORE;
 	len = build_score(frame, p->score);
-	memcpy(sock_put(&rooms_load.loop, &p->tcp.sock, len), frame, len);
+	memcpy(sock_put(&load_run.loop, &p->tcp.sock, len), frame, len);
 	note_sent(p);
 }
 
@@ -209,7 +185,7 @@ static void score_and_ask(struct player *p)
 static void say(struct player *p)
 {
 	size_t   len    = 4 + 8 + 2 + 2 + rooms_opt.bytes;
-	uint8_t *out    = sock_put(&rooms_load.loop, &p->tcp.sock, ROOMS_HEAD + len);
+	uint8_t *out    = sock_put(&load_run.loop, &p->tcp.sock, ROOMS_HEAD + len);
 	int64_t  now_ns = usage_now_ns();
 
 	memset(out, 0, ROOMS_HEAD + len);
@@ -217,14 +193,14 @@ static void say(struct player *p)
 	rooms_put(out + ROOMS_HEAD + 4, p->is.room_id, 8);
 	rooms_put(out + ROOMS_HEAD + 14, rooms_opt.bytes, 2);
 	memcpy(out + ROOMS_HEAD + 16, &now_ns, sizeof(now_ns));
-	rooms_load.sent += ROOMS_GROUP - 1;
+	load_run.sent += ROOMS_GROUP - 1;
 	if (rooms_opt.deaf && p->is.number < ROOMS_GROUP)
-		rooms_load.sent--;
+		load_run.sent--;
 }
 
 static bool is_next_to_say(const struct player *p)
 {
-	return !rooms_load.draining && rooms_opt.rate <= 0 && !talkers && p->is.number % ROOMS_GROUP == 0;
+	return !load_run.draining && rooms_opt.rate <= 0 && !talkers && p->is.number % ROOMS_GROUP == 0;
 }
 
 static void on_message(const uint8_t *payload)
@@ -248,13 +224,12 @@ static void on_frame(struct player *p, uint8_t type, const uint8_t *payload)
 	case ROOMS_T_RANKING:
 	case ROOMS_T_RECORDED:
 		if (talkers) {
-			rooms_load.arrived++;
-			rooms_load.counted +=
-				usage_now_ns() >= rooms_load.begin_ns && usage_now_ns() < rooms_load.end_ns;
+			load_run.arrived++;
+			load_run.counted += usage_now_ns() >= load_run.begin_ns && usage_now_ns() < load_run.end_ns;
 			break;
 		}
 		load_done(p->sent_ns[p->first++ % LOAD_FLIGHT_MAX], 1);
-		if (!rooms_load.draining && rooms_opt.rate <= 0)
+		if (!load_run.draining && rooms_opt.rate <= 0)
 			send_one(p);
 		break;
 	case ROOMS_T_ERROR:
@@ -271,10 +246,10 @@ static void on_tcp(struct player *p, uint32_t events)
 	enum sock_got got;
 
 	if (events & EPOLLOUT)
-		sock_writable(&rooms_load.loop, s);
+		sock_writable(&load_run.loop, s);
 	if (!(events & ~(uint32_t)EPOLLOUT))
 		return;
-	got = sock_read(&in, &rooms_load.loop, s);
+	got = sock_read(&in, &load_run.loop, s);
 	if (got == SOCK_GONE)
 		errx(1, "the server closes a connection");
 	if (got != SOCK_BYTES)
@@ -293,7 +268,7 @@ static void on_tcp(struct player *p, uint32_t events)
 
 static void send_datagram(struct player *p, const uint8_t *bytes, size_t len)
 {
-	rooms_load.sent++;
+	load_run.sent++;
 	if (send(p->udp.sock.fd, bytes, len, 0) != (ssize_t)len)
 		err(1, "a datagram");
 }
@@ -339,7 +314,7 @@ static void on_datagram(struct player *p, const uint8_t *bytes, size_t len)
 		errx(1, "a datagram of %zu bytes arrives", len);
 	}
 	load_done(sent_ns, 1);
-	if (!rooms_load.draining && rooms_opt.rate <= 0 && send_one)
+	if (!load_run.draining && rooms_opt.rate <= 0 && send_one)
 		send_one(p);
 }
 
@@ -404,7 +379,7 @@ static void open_players(uint32_t count, uint32_t in_rooms)
 		p->udp.kind                   = KIND_UDP;
 		if (rooms_opt.deaf && i == ROOMS_GROUP - 1)
 			continue; /* nobody reads it */
-		sock_add(&rooms_load.loop, &p->tcp.sock, fd);
+		sock_add(&load_run.loop, &p->tcp.sock, fd);
 	}
 }
 
@@ -473,7 +448,7 @@ void load_begin_scores(void)
 static void open_sockets(void)
 {
 	for (uint32_t i = 0; i < rooms_opt.peers; i++) {
-		sock_add(&rooms_load.loop, &players[i].udp.sock, load_udp_socket());
+		sock_add(&load_run.loop, &players[i].udp.sock, load_udp_socket(0, rooms_opt.port));
 		players[i].udp.kind = KIND_UDP;
 	}
 }

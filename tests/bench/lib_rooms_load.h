@@ -1,5 +1,5 @@
 /*
- * What the files of the generator of rooms (rooms.c) share: what is counted, the players, and each mode's beginning.
+ * What the files of the generator of rooms (rooms.c) share: the players, and each mode's beginning.
  */
 #ifndef BENCH_LIB_ROOMS_LOAD_H
 #define BENCH_LIB_ROOMS_LOAD_H
@@ -9,12 +9,9 @@
 
 #include <sys/types.h>
 
-#include "lib_hist.h"
+#include "lib_load.h"
 #include "lib_rooms.h"
-#include "lib_sock.h"
 #include "lib_usage.h"
-
-enum { LOAD_FLIGHT_MAX = 64 };
 
 struct rooms_options {
 	uint16_t port;
@@ -25,23 +22,6 @@ struct rooms_options {
 	bool     deaf, direct;
 };
 extern struct rooms_options rooms_opt;
-
-/* What is counted, between begin_ns and end_ns. */
-struct load {
-	struct sock_loop loop;
-	uint64_t         sent, arrived;
-	double           counted;
-	int64_t          begin_ns, end_ns;
-	bool             draining;
-	struct hist      times;
-};
-extern struct load rooms_load;
-
-/* One that was sent at sent_ns has arrived, and counts for so many. */
-void load_done(int64_t sent_ns, double ops);
-
-/* A UDP socket that is connected to the server. */
-int load_udp_socket(void);
 
 /* lib_rooms_load.c: each connects its players and sends the first. */
 void load_begin_requests(void);

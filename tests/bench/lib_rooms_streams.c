@@ -94,7 +94,7 @@ static void pump(const struct stream *s)
 	if (n == 0 || (n < 0 && errno != EAGAIN))
 		errx(1, "a stream ends");
 	if (n > 0) {
-		rooms_load.sent++;
+		load_run.sent++;
 		load_done(usage_now_ns(), (double)n / 1e6);
 	}
 }

@@ -23,11 +23,9 @@
  */
 #include "lib_rooms_load.h"
 
-#include <arpa/inet.h>
 #include <err.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,31 +41,6 @@ static int64_t  flood_from_ns;
 static uint64_t flooded;
 static int      flood_fd = -1;
 
-static int64_t seconds_ns(double seconds)
-{
-	return (int64_t)(seconds * 1e9);
-}
-
-/* Everybody is there: warms up, measures, drains, and says what came of it. */
-static void measure(void (*run_until)(int64_t until_ns))
-{
-	int64_t cpu_ns;
-
-	run_until(usage_now_ns() + seconds_ns(rooms_opt.warmup));
-	cpu_ns              = rooms_opt.pid ? usage_cpu_ns(rooms_opt.pid) : 0;
-	rooms_load.begin_ns = usage_now_ns();
-	rooms_load.end_ns   = rooms_load.begin_ns + seconds_ns(rooms_opt.seconds);
-	run_until(rooms_load.end_ns);
-	cpu_ns              = rooms_opt.pid ? usage_cpu_ns(rooms_opt.pid) - cpu_ns : 0;
-	rooms_load.draining = true;
-	run_until(usage_now_ns() + seconds_ns(0.5));
-	printf("ops_s=%.1f lost=%" PRId64 " p50_us=%.0f p99_us=%.0f cpu_us=%.3f cpu_share=%.2f\n",
-	       rooms_load.counted / rooms_opt.seconds, (int64_t)(rooms_load.sent - rooms_load.arrived),
-	       hist_percentile_us(&rooms_load.times, 0.5), hist_percentile_us(&rooms_load.times, 0.99),
-	       rooms_load.counted > 0 ? (double)cpu_ns / rooms_load.counted / 1000 : 0.0,
-	       (double)cpu_ns / 1e9 / rooms_opt.seconds);
-}
-
 /* A flood of what the server drops */
 
 static void flood_to(int64_t now_ns)
@@ -79,7 +52,7 @@ static void flood_to(int64_t now_ns)
 	if (rooms_opt.flood <= 0)
 		return;
 	if (flood_fd < 0) {
-		flood_fd      = load_udp_socket();
+		flood_fd      = load_udp_socket(0, rooms_opt.port);
 		flood_from_ns = now_ns;
 		for (int i = 0; i < FLOOD_BATCH; i++)
 			all[i].msg_hdr = (struct msghdr){ .msg_iov = &piece, .msg_iovlen = 1 };
@@ -90,21 +63,21 @@ static void flood_to(int64_t now_ns)
 	}
 }
 
-/* The generator never sleeps, so that nobody pays for waking it; see rooms_load.c. */
+/* The generator never sleeps, so that nobody pays for waking it; see load.c. */
 static void run_players(int64_t until_ns)
 {
 	int64_t now_ns;
 
 	while ((now_ns = usage_now_ns()) < until_ns) {
-		if (!rooms_load.draining)
+		if (!load_run.draining)
 			load_pace(now_ns);
 		flood_to(now_ns);
-		sock_loop_flush(&rooms_load.loop);
+		sock_loop_flush(&load_run.loop);
 
-		int ready = sock_loop_wait(&rooms_load.loop, 0, NULL);
+		int ready = sock_loop_wait(&load_run.loop, 0, NULL);
 
 		for (int i = 0; i < ready; i++)
-			load_on_ready(rooms_load.loop.events[i].data.ptr, rooms_load.loop.events[i].events);
+			load_on_ready(load_run.loop.events[i].data.ptr, load_run.loop.events[i].events);
 	}
 }
 
@@ -124,42 +97,32 @@ static const struct option options[] = { { "port", required_argument, NULL, 'p' 
 	                                 { "warmup", required_argument, NULL, 'w' },
 	                                 { 0 } };
 
-static double number(const char *text, double min, double max)
-{
-	char  *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || value < min || value > max)
-		errx(2, "\"%s\" is no number from %g to %g", text, min, max);
-	return value;
-}
-
 static void take_option(int c)
 {
 	switch (c) {
 	case 'p':
-		rooms_opt.port = (uint16_t)number(optarg, 1, UINT16_MAX);
+		rooms_opt.port = (uint16_t)load_number(optarg, 1, UINT16_MAX);
 		break;
 	case 'i':
-		rooms_opt.pid = (pid_t)number(optarg, 1, INT32_MAX);
+		rooms_opt.pid = (pid_t)load_number(optarg, 1, INT32_MAX);
 		break;
 	case 'n':
-		rooms_opt.peers = (uint32_t)number(optarg, 1, 4000);
+		rooms_opt.peers = (uint32_t)load_number(optarg, 1, 4000);
 		break;
 	case 'b':
-		rooms_opt.bytes = (uint32_t)number(optarg, 8, 1400);
+		rooms_opt.bytes = (uint32_t)load_number(optarg, 8, 1400);
 		break;
 	case 'f':
-		rooms_opt.flight = (uint32_t)number(optarg, 1, LOAD_FLIGHT_MAX);
+		rooms_opt.flight = (uint32_t)load_number(optarg, 1, LOAD_FLIGHT_MAX);
 		break;
 	case 'r':
-		rooms_opt.rate = number(optarg, 0.001, 10000000);
+		rooms_opt.rate = load_number(optarg, 0.001, 10000000);
 		break;
 	case 'F':
-		rooms_opt.flood = number(optarg, 1, 10000000);
+		rooms_opt.flood = load_number(optarg, 1, 10000000);
 		break;
 	case 'R':
-		rooms_opt.rows = (uint32_t)number(optarg, 1, 1000000);
+		rooms_opt.rows = (uint32_t)load_number(optarg, 1, 1000000);
 		break;
 	case 'd':
 		rooms_opt.deaf = true;
@@ -168,10 +131,10 @@ static void take_option(int c)
 		rooms_opt.direct = true;
 		break;
 	case 's':
-		rooms_opt.seconds = number(optarg, 0.1, 3600);
+		rooms_opt.seconds = load_number(optarg, 0.1, 3600);
 		break;
 	case 'w':
-		rooms_opt.warmup = number(optarg, 0, 3600);
+		rooms_opt.warmup = load_number(optarg, 0, 3600);
 		break;
 	default:
 		errx(2, "unknown option; see the head of rooms.c");
@@ -199,12 +162,13 @@ int main(int argc, char **argv)
 	if (!rooms_opt.port && !rooms_opt.direct)
 		errx(2, "--port is missing");
 	sock_raise_limit();
-	sock_loop_init(&rooms_load.loop);
+	sock_loop_init(&load_run.loop);
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(argv[1], modes[i].name) != 0)
 			continue;
 		modes[i].begin();
-		measure(modes[i].run_until);
+		load_measure(rooms_opt.pid, rooms_opt.warmup, rooms_opt.seconds, modes[i].run_until);
+		puts("");
 		return 0;
 	}
 	errx(2, "there is no mode %s", argv[1]);

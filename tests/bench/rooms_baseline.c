@@ -1,5 +1,6 @@
 /*
- * The physical reference of `make bench ARGS=rooms`: what an echo of the same sizes costs when it does nothing else.
+ * The physical reference of `make bench ARGS=rooms`, and for UDP of ARGS=p2p: what an echo of the same sizes costs when it
+ * does nothing else.
  *
  *	rooms_baseline [--batch]	127.0.0.1 only, any free port, TCP and UDP on one
  *
@@ -7,8 +8,9 @@
  * answered by one of the size that the rooms answer it with; a ROOM_MESSAGE goes to the others of the group besides.  Nothing in
  * a frame is looked at but its type, its length and its number.
  *
- * UDP: a PROBE is answered by 11 bytes, and its source noted under its user id; a RELAY goes to the user it names.  One
- * recvfrom and one sendto for each, or (--batch) as many as there are at once.
+ * UDP: a PROBE is answered by 11 bytes, and its source noted under its user id; a RELAY goes to the user it names.  STUN is
+ * answered by as many bytes as coopd needs, and a packet of peer to peer as it came.  One recvfrom and one sendto for each, or
+ * (--batch) as many as there are at once.
  *
  * The first line says the port, in the words coopd uses.  On SIGTERM it ends.
  */
@@ -23,6 +25,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib_p2p.h"
 #include "lib_rooms.h"
 #include "lib_sock.h"
 
@@ -143,6 +146,12 @@ static uint8_t *turn(uint8_t *bytes, size_t *len, struct sockaddr_in *peer)
 {
 	uint32_t user;
 
+	if (*len == P2P_PACKET && bytes[0] == P2P_FIRST_BYTE)
+		return bytes;
+	if (*len == P2P_STUN_REQUEST && bytes[0] == 0) {
+		*len = P2P_STUN_ANSWER;
+		return bytes;
+	}
 	if (*len < ROOMS_PROBE || memcmp(bytes, "PSNR", 4) != 0)
 		return NULL;
 	user = rooms_u32(bytes + 5) % USERS_MAX;
@@ -220,23 +229,35 @@ static void serve_batch(void)
 
 /* The whole */
 
+/* addr gets the port. -1: it is taken. */
 static int bound(int type, struct sockaddr_in *addr)
 {
 	socklen_t len = sizeof(*addr);
 	int       fd  = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)addr, len) || getsockname(fd, (struct sockaddr *)addr, &len))
+	if (fd >= 0 && bind(fd, (struct sockaddr *)addr, len) == 0 &&
+	    getsockname(fd, (struct sockaddr *)addr, &len) == 0)
+		return fd;
+	if (fd < 0 || errno != EADDRINUSE)
 		err(1, "a socket");
-	return fd;
+	close(fd);
+	return -1;
 }
 
 static void listen_anywhere(void)
 {
-	struct sockaddr_in addr   = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	int                fd     = bound(SOCK_STREAM, &addr);
-	int                bytes  = 4 << 20;
-	int                udp_fd = bound(SOCK_DGRAM, &addr);
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int                fd = -1, udp_fd = -1;
+	int                bytes = 4 << 20;
 
+	/* A port that is free of one is not always free of the other. */
+	while (udp_fd < 0) {
+		if (fd >= 0)
+			close(fd);
+		addr.sin_port = 0;
+		fd            = bound(SOCK_STREAM, &addr);
+		udp_fd        = bound(SOCK_DGRAM, &addr);
+	}
 	if (listen(fd, 4096))
 		err(1, "listen");
 	setsockopt(udp_fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
