@@ -405,6 +405,8 @@ static const struct order {
 	{ CONF_ROW_limits_rooms_output, CONF_ROW_limits_rooms_output_total,
 	  "one slow player would use up what all share" },
 	{ CONF_ROW_limits_p2p_ping_ms, CONF_ROW_limits_p2p_silence_ms, "sessions would end before they were asked" },
+	{ CONF_ROW_limits_p2p_push_burst, CONF_ROW_limits_p2p_waiting,
+	  "one player could cut off another by what he sends" },
 	{ CONF_ROW_limits_p2p_drop_waiting, CONF_ROW_limits_p2p_waiting,
 	  "sessions would be closed before a frame was dropped" },
 	{ CONF_ROW_limits_rooms_message_burst, CONF_ROW_limits_rooms_output,

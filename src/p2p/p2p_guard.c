@@ -14,7 +14,7 @@ struct p2p_guard {
 	size_t             total, total_max; /* sessions */
 	struct count      *present;          /* the same by address, exempt ones too */
 	struct both_count  sessions, checks, rooms;
-	struct both_window failed;
+	struct both_window failed, joins;
 };
 
 struct p2p_guard *p2p_guard_new(const struct limits *l, uint64_t seed)
@@ -29,7 +29,8 @@ struct p2p_guard *p2p_guard_new(const struct limits *l, uint64_t seed)
 	if (g->present && both_count_init(&g->sessions, l->p2p_sessions_per_address, (size_t)l->p2p_sessions, seed) &&
 	    both_count_init(&g->checks, l->p2p_checks_per_address, (size_t)l->p2p_checks, seed + 2) &&
 	    both_count_init(&g->rooms, l->p2p_rooms_per_address, (size_t)l->p2p_rooms, seed + 4) &&
-	    both_window_init(&g->failed, l->p2p_failed_joins, MINUTE_MS, KEYS_MAX, seed + 6))
+	    both_window_init(&g->failed, l->p2p_failed_joins, MINUTE_MS, KEYS_MAX, seed + 6) &&
+	    both_window_init(&g->joins, l->p2p_joins_per_minute, MINUTE_MS, KEYS_MAX, seed + 8))
 		return g;
 	p2p_guard_free(g);
 	return NULL;
@@ -44,6 +45,7 @@ void p2p_guard_free(struct p2p_guard *g)
 	both_count_fini(&g->checks);
 	both_count_fini(&g->rooms);
 	both_window_fini(&g->failed);
+	both_window_fini(&g->joins);
 	free(g);
 }
 
@@ -127,4 +129,11 @@ void p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_ex
 
 	if (!is_exempt)
 		both_window_take(&g->failed, &k, now_ms);
+}
+
+bool p2p_guard_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms)
+{
+	struct both_keys k = addr_keys(a);
+
+	return is_exempt || both_window_take(&g->joins, &k, now_ms);
 }

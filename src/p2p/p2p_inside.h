@@ -62,9 +62,9 @@ struct p2p_session {
 	struct timer          check_timer;
 	bool                  has_result;
 	struct p2p_nat_result result;
-	int64_t               result_s; /* Unix time */
-	struct rate           asked;    /* requests */
-	struct rate           sent;     /* bytes that it made the server send */
+	int64_t               result_s;     /* Unix time */
+	struct rate           asked;        /* requests */
+	struct rate           sent, pushed; /* bytes that it made the server send */
 	struct list           in_sessions;
 };
 
@@ -218,5 +218,7 @@ bool p2p_guard_room(struct p2p_guard *g, const struct addr *a, bool is_exempt);
 void p2p_guard_room_gone(struct p2p_guard *g, const struct addr *a, bool is_exempt);
 void p2p_guard_join_failed(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms);
 bool p2p_guard_may_join(struct p2p_guard *g, const struct addr *a, bool is_exempt, int64_t now_ms);
+bool p2p_guard_join(struct p2p_guard *g, const struct addr *a, bool is_exempt,
+                    int64_t now_ms); /* one more; seats run out */
 
 #endif

@@ -27,6 +27,18 @@ static bool charge(struct p2p_session *s, size_t bytes)
 	return false;
 }
 
+/* So that nobody can fill the queue of a receiver who reads: he would be closed. */
+static bool may_push(struct p2p_session *s, size_t bytes)
+{
+	const struct limits *l = &s->p2p->conf->limits;
+
+	if (s->is_exempt || rate_take(&s->pushed, (int64_t)bytes, l->p2p_push_rate, SECOND_MS, l->p2p_push_burst,
+	                              loop_now_ms(s->p2p->loop)))
+		return true;
+	metric_inc(M_P2P_DROPPED_RATE);
+	return false;
+}
+
 /*
  * A slow receiver loses what is not reliable; what is, it has to take, or it is closed. It leaves its room when the connection
  * has ended, not in here, where its members may be walked.
@@ -76,8 +88,11 @@ static void on_send(void *arg, struct p2p_member *to, unsigned flags, const uint
 
 static bool on_charge(void *arg, struct p2p_member *sender, size_t bytes)
 {
+	struct p2p_session *s         = p2p_session_of(sender);
+	size_t              receivers = sender->room->count - 1; /* there is one: else nothing is charged */
+
 	(void)arg;
-	return charge(p2p_session_of(sender), bytes);
+	return may_push(s, bytes / receivers) && charge(s, bytes);
 }
 
 static void on_done(void *arg, struct p2p_member *sender, uint32_t number, const char (*missing)[P2P_UID_BYTES],
@@ -202,7 +217,8 @@ static struct p2p_member *relay_to(enum p2p_error *why, struct p2p_session *s, c
 		*why = P2P_ERR_NO_MEMBER;
 	else if (f->content_len > P2P_LINK_BYTES_MAX)
 		*why = P2P_ERR_TOO_LARGE;
-	else if (!charge(s, P2P_FRAME_HEAD_BYTES + f->content_len))
+	else if (!may_push(s, P2P_FRAME_HEAD_BYTES + f->content_len) ||
+	         !charge(s, P2P_FRAME_HEAD_BYTES + f->content_len))
 		*why = P2P_ERR_BUSY;
 	if (!to)
 		metric_inc(M_P2P_DROPPED_GONE);

@@ -265,6 +265,10 @@ void p2p_on_join(struct p2p_session *s, const struct p2p_request *r, int64_t now
 		e = find_room(&room, s, name, now_ms);
 	if (e == P2P_ERR_NONE && room != s->member.room && p2p_room_is_full(room))
 		e = P2P_ERR_ROOM_FULL;
+	/* Each takes a seat that is not given again. */
+	if (e == P2P_ERR_NONE && room != s->member.room &&
+	    !p2p_guard_join(s->p2p->guard, &s->addr, s->is_exempt, now_ms))
+		e = P2P_ERR_BUSY;
 	if (e != P2P_ERR_NONE)
 		p2p_refuse(s, r, e);
 	else if (room == s->member.room)

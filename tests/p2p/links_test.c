@@ -466,3 +466,26 @@ Test(links, who_reads_nothing_is_closed_by_what_is_reliable, .init = start_fast,
 	p2p_peer_await(&people[BEN], "\"event\":\"left\"");
 	cr_expect_eq(server_metric(s, "coopd_p2p_closed_total", "waiting"), 1);
 }
+
+static void start_strict(void)
+{
+	start_with((const char *const[]){ NO_PINGS, "server.production=yes", "p2p.listen1=127.0.0.1",
+	                                  "limits.p2p_push_rate=1000", "limits.p2p_push_burst=65536", NULL });
+}
+
+/* Else one player could fill the queue of another who reads, and he would be closed. */
+Test(links, what_one_sends_to_each_is_bounded, .init = start_strict, .fini = stop)
+{
+	static char text[16372]; /* frames of 16,384 bytes */
+
+	gather(3);
+	for (int i = 0; i < 4; i++) {
+		p2p_peer_frame(&people[0], P2P_RELAY, P2P_FLAG_RELIABLE, 1, text, sizeof(text));
+		p2p_peer_await_frame(&people[1]);
+	}
+	p2p_peer_frame(&people[0], P2P_RELAY, P2P_FLAG_RELIABLE, 2, text, sizeof(text));
+	p2p_peer_await(&people[0], "{\"op\":\"relay.sent\",\"ref\":9,\"ok\":false,\"error\":\"busy\",");
+	p2p_peer_frame(&people[2], P2P_RELAY, P2P_FLAG_RELIABLE, 1, text, sizeof(text));
+	p2p_peer_await_frame(&people[1]);
+	cr_expect_eq(server_metric(s, DROPPED, "rate"), 1);
+}

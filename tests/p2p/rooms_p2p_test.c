@@ -37,6 +37,12 @@ static void start_strict(void)
 	                                        "limits.p2p_rooms_per_address=2", "limits.p2p_failed_joins=3", NULL });
 }
 
+static void start_few_joins(void)
+{
+	s = server_start((const char *const[]){ NO_PINGS, "server.production=yes", "p2p.listen1=127.0.0.1",
+	                                        "limits.p2p_joins_per_minute=3", NULL });
+}
+
 static void start_small(void)
 {
 	s = server_start((const char *const[]){ NO_PINGS, "limits.p2p_rooms=2", "limits.p2p_members=3", NULL });
@@ -273,6 +279,21 @@ Test(rooms_p2p, at_its_limits_the_server_makes_no_room_and_rooms_take_nobody, .i
 	ask(&people[3], "p2p.create", "", OK);
 	ask(ben, "p2p.leave", "", OK);
 	ask(&people[3], "p2p.join", named, "\"seat\":3,");
+}
+
+/* Each takes a seat for good: without a limit one player could use up all of a room's. */
+Test(rooms_p2p, an_address_joins_so_many_rooms_a_minute, .init = start_few_joins)
+{
+	open_some(2);
+	create(ann, "");
+	for (int i = 0; i < 3; i++) {
+		ask(ben, "p2p.join", named, OK);
+		ask(ben, "p2p.join", named, OK); /* he is there: no join */
+		ask(ben, "p2p.leave", "", OK);
+	}
+	ask(ben, "p2p.join", named, ERROR("busy"));
+	server_advance(s, 60000);
+	ask(ben, "p2p.join", named, "\"seat\":4,");
 }
 
 /* --- The second session of a player --- */
