@@ -36,7 +36,7 @@ struct stun_place {
 	struct p2p_endpoint source, origin, other;
 };
 
-/* The answer, success or error 420 (when r->unknown_count > 0); returns its length. */
-size_t stun_build(uint8_t out[STUN_ANSWER_BYTES_MAX], const struct stun_request *r, const struct stun_place *place);
+/* The answer, success or error 420 (when q->unknown_count > 0); returns its length. */
+size_t stun_build(uint8_t out[STUN_ANSWER_BYTES_MAX], const struct stun_request *q, const struct stun_place *place);
 
 #endif

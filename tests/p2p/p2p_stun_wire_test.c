@@ -19,9 +19,19 @@ static struct vectors      all;
 static struct stun_request request;
 static uint8_t             answer[STUN_ANSWER_BYTES_MAX];
 
-static const struct p2p_endpoint client = { true, { 203, 0, 113, 14 }, 61314 };
-static const struct p2p_endpoint ap     = { true, { 203, 0, 113, 1 }, 3478 };
-static const struct p2p_endpoint bq     = { true, { 203, 0, 113, 2 }, 3479 };
+/* As initialisers, which C11 does not take from constants. */
+#define CLIENT                                   \
+	{                                        \
+		true, { 203, 0, 113, 14 }, 61314 \
+	}
+#define AP                                     \
+	{                                      \
+		true, { 203, 0, 113, 1 }, 3478 \
+	}
+#define BQ                                     \
+	{                                      \
+		true, { 203, 0, 113, 2 }, 3479 \
+	}
 
 static void load(void)
 {
@@ -65,9 +75,9 @@ static void expect_answer(const char *name, const struct stun_place *place)
 	cr_expect_arr_eq(answer, v->data, len, "%s", name);
 }
 
-static const struct stun_place at_ap  = { .source = client, .origin = ap, .other = bq };
-static const struct stun_place at_one = { .source = client, .origin = ap };
-static const struct stun_place by_bq  = { .source = client, .origin = bq, .other = bq };
+static const struct stun_place at_ap  = { .source = CLIENT, .origin = AP, .other = BQ };
+static const struct stun_place at_one = { .source = CLIENT, .origin = AP };
+static const struct stun_place by_bq  = { .source = CLIENT, .origin = BQ, .other = BQ };
 
 /* Answers */
 
