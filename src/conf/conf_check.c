@@ -344,7 +344,7 @@ static void check_p2p_ports(struct check *k, const struct p2p_ip *listen)
 {
 	const struct conf_list *rooms    = &k->conf->rooms_listen;
 	enum conf_row_id        ids[]    = { CONF_ROW_p2p_port, CONF_ROW_p2p_alt_port };
-	int64_t                 ports[]  = { k->conf->p2p_port, k->conf->p2p_alt_port };
+	const int64_t           ports[]  = { k->conf->p2p_port, k->conf->p2p_alt_port };
 	bool                    by_rooms = k->conf->rooms_enable && !k->bad[CONF_ROW_rooms_listen];
 
 	for (size_t i = 0; listen->is_good && i < COUNT_OF(ids); i++) {

@@ -4,6 +4,7 @@
 #include "p2p/p2p_group_state.h"
 
 #include "base/auto.h"
+#include "support/dice.h"
 #include "support/p2p_people.h"
 
 #include <criterion/criterion.h>
@@ -323,9 +324,10 @@ static void join_somebody(int number)
 	struct p2p_member *m;
 
 	snprintf(uid, sizeof(uid), "m%d", number);
-	m = p2p_people_join(&p, uid, rand() % 8 ? rand() % 40 : P2P_PEOPLE_UNMEASURED, (enum p2p_nat_type)(rand() % 5));
-	m->mapped.is_set = rand() % 8 != 0;
-	m->relay_only    = rand() % 8 == 0;
+	m                = p2p_people_join(&p, uid, dice_below(8) ? (int)dice_below(40) : P2P_PEOPLE_UNMEASURED,
+	                                   (enum p2p_nat_type)dice_below(5));
+	m->mapped.is_set = dice_below(8) != 0;
+	m->relay_only    = dice_below(8) == 0;
 }
 
 Test(p2p_group_state, everybody_is_in_one_group_whatever_comes_and_goes)
@@ -333,20 +335,20 @@ Test(p2p_group_state, everybody_is_in_one_group_whatever_comes_and_goes)
 	for (unsigned seed = 0; seed < 200; seed++) {
 		size_t max = 1 + seed % P2P_MEMBERS_MAX;
 
-		srand(seed);
+		dice_seed(seed);
 		stop();
 		start();
-		for (int i = 0, n = rand() % (P2P_MEMBERS_MAX + 1); i < n; i++)
+		for (int i = 0, n = (int)dice_below(P2P_MEMBERS_MAX + 1); i < n; i++)
 			join_somebody(i);
 		cut(max);
 		check_all(max);
 		for (size_t i = 0; i < p.room->count; i++)
 			cr_assert_not_null(p.room->members[i]->group);
 		for (int i = 0; i < 40 && p.room->count > 0; i++) {
-			if (rand() % 3 == 0 && p.room->count < P2P_MEMBERS_MAX && p.count < COUNT_OF(p.people))
+			if (dice_below(3) == 0 && p.room->count < P2P_MEMBERS_MAX && p.count < COUNT_OF(p.people))
 				join_somebody(1000 + i);
 			else
-				leave(p.room->members[(size_t)rand() % p.room->count]->uid);
+				leave(p.room->members[dice_below((uint32_t)p.room->count)]->uid);
 			check_all(max);
 		}
 	}

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/bytes.h"
 #include "base/hex.h"
+#include "support/dice.h"
 #include "support/p2p_people.h"
 
 #include <criterion/criterion.h>
@@ -665,29 +666,29 @@ Test(p2p_link_state, every_reliable_message_ends_once_and_reaches_everybody)
 {
 	size_t sent_count = 0, done_count = 0;
 
-	srand(1);
+	dice_seed(1);
 	for (int i = 0; i < 3000; i++) {
-		struct p2p_member   *m = p.room->members[(size_t)rand() % p.room->count];
+		struct p2p_member   *m = p.room->members[dice_below((uint32_t)p.room->count)];
 		struct p2p_link_sent sent;
-		uint32_t             number = (uint32_t)(sent_count > 20 ? sent_count - 20 : 0) + (uint32_t)rand() % 22;
+		uint32_t             number = (uint32_t)(sent_count > 20 ? sent_count - 20 : 0) + dice_below(22);
 
 		told_len = 0;
-		if (rand() % 3 == 0) {
+		if (dice_below(3) == 0) {
 			size_t before = frames;
 
 			cr_assert_eq(try_send(&sent, m->uid, RELIABLE, "hi", 2), P2P_LINK_FINE);
 			sent_count++;
 			cr_assert_eq(sent.number, sent_count);
 			cr_assert_eq(frames - before, sent.leaders + sent.straight);
-		} else if (rand() % 20 == 0) {
-			p2p_pair_say(m, p.room->members[(size_t)rand() % p.room->count],
-			             (enum p2p_pair_state)(rand() % 4));
-		} else if (rand() % 50 == 0) {
-			cr_assert(p2p_groups_make(p.room, 1 + (size_t)rand() % 8));
+		} else if (dice_below(20) == 0) {
+			p2p_pair_say(m, p.room->members[dice_below((uint32_t)p.room->count)],
+			             (enum p2p_pair_state)dice_below(4));
+		} else if (dice_below(50) == 0) {
+			cr_assert(p2p_groups_make(p.room, 1 + dice_below(8)));
 		} else {
 			ack(m->uid, number);
 		}
-		now_ms += rand() % 100;
+		now_ms += dice_below(100);
 		p2p_link_tick(p.room, &host, now_ms);
 		for (const char *at = told; told_len && (at = strstr(at, " done ")); at++)
 			done_count++;

@@ -153,7 +153,7 @@ static void be_mapped(struct player *p)
 static const char *own_address(int fd)
 {
 	static char        text[32];
-	struct sockaddr_in own;
+	struct sockaddr_in own  = { 0 };
 	socklen_t          size = sizeof(own);
 
 	cr_assert_eq(getsockname(fd, (struct sockaddr *)&own, &size), 0);

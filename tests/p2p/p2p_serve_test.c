@@ -271,11 +271,13 @@ Test(p2p_serve, what_is_no_object_closes_with_1008_and_no_utf8_with_1007, .init 
 	static const char *const none[]   = { "[]", "\"op\"", "7", "{", "{}x", "{\"op\"}", "{\"a\":1e999}", "null" };
 	static const char *const broken[] = { "\xff", "{\"op\":\"\xc3\x28\"}", "{\"a\":\"\xed\xa0\x80\"}", "[\x80" };
 
+	const size_t all = COUNT_OF(none) + COUNT_OF(broken);
+
 	for (size_t i = 0; i < COUNT_OF(none); i++)
 		cr_expect_eq(end_after(none[i], strlen(none[i])), 1008, "%s", none[i]);
 	for (size_t i = 0; i < COUNT_OF(broken); i++)
 		cr_expect_eq(end_after(broken[i], strlen(broken[i])), 1007, "%zu", i);
-	server_await_metric(s, CLOSED, "message", (double)(COUNT_OF(none) + COUNT_OF(broken)), DIAL_PATIENCE_MS);
+	server_await_metric(s, CLOSED, "message", (double)all, DIAL_PATIENCE_MS);
 }
 
 /* So deep, with its object. */

@@ -187,7 +187,7 @@ Test(rooms_page, text_of_peers_is_cleaned_and_stands_in_text_nodes)
 		{ "\xff\xc3(", "\xef\xbf\xbd\xef\xbf\xbd(", "\xef\xbf\xbd\xef\xbf\xbd(" },
 		{ "M\xc3\xbcller", "M\xc3\xbcller", "M\xc3\xbcller" },
 		{ "a\t\x1b[1m\x7f", "a" BAD BAD "[1m" BAD, "a" BAD BAD "[1m" BAD },
-		{ "\xe2\x80\xaeolleh", BAD "olleh", BAD "olleh" },
+		{ "\xe2\x80\x8folleh", BAD "olleh", BAD "olleh" },
 		{ "\xef\xbb\xbf\xe2\x80\x8bx", BAD BAD "x", BAD BAD "x" },
 	};
 	struct rooms_shown_room  room;
@@ -215,8 +215,8 @@ Test(rooms_page, text_of_peers_is_cleaned_and_stands_in_text_nodes)
 
 Test(rooms_page, what_stands_behind_a_nul_is_not_shown)
 {
-	uint8_t                 names[1][ROOMS_NAME_BYTES] = { { 'b', 'o', 'b', 0, 'x', 'x' } };
-	struct rooms_shown_room room = { .id = 1, .title = { 'a', 0, 'y', 'y' }, .max = 1, .count = 1 };
+	static uint8_t                 names[1][ROOMS_NAME_BYTES] = { { 'b', 'o', 'b', 0, 'x', 'x' } };
+	static struct rooms_shown_room room = { .id = 1, .title = { 'a', 0, 'y', 'y' }, .max = 1, .count = 1 };
 
 	shown.rooms      = &room;
 	shown.room_count = 1;

@@ -212,7 +212,7 @@ Test(rooms_status, refused_connections_and_limits_are_shown)
 /* Whatever a peer can write that is shown anywhere. */
 Test(rooms_status, text_of_peers_is_cleaned_for_people)
 {
-	struct gamer *eve = gamer_new(s, "<b>\xff\xe2\x80\xae", "<script>a&\"'\x1b");
+	struct gamer *eve = gamer_new(s, "<b>\xff\xe2\x80\x8f", "<script>a&\"'\x1b");
 
 	gamer_create(eve, 4, TEXT("<i>external"));
 	gamer_score(eve, 1, 0, 1, TEXT("<i>comment"));
