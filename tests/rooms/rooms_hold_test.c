@@ -18,7 +18,7 @@
 #define DATA_BYTES 60000
 #define ASK_BYTES  11   /* a SEARCH_ROOMS, head and all */
 #define FIRST_REQ  1000 /* of the pages that are asked for in one go */
-#define SMALL      "limits.rooms_output=131072"
+#define SMALL      "limits.rooms_output=131072", "limits.rooms_message_burst=131072"
 #define HELD_PAGES 40 /* more than the kernel and a quarter of rooms_output hold */
 
 static struct server *s;
