@@ -95,7 +95,8 @@ FAKES     := $(patsubst tests/fake/%.c,$(BUILD)/test/%.so,$(wildcard tests/fake/
 PROBE_SRC := $(wildcard tests/*/*_probe.c)
 PROBES    := $(addprefix $(BUILD)/test/,$(notdir $(PROBE_SRC:.c=)))
 FUZZ_SRC  := $(wildcard tests/fuzz/*_fuzz.c)
-FUZZ_HELP := $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c))
+FUZZ_HELP := $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)) \
+	     $(wildcard tests/support/*_check.c)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 
@@ -310,11 +311,11 @@ $(BUILD)/fuzz/src/%.o: src/%.c $(BUILD)/fuzz/flags | $(GEN_H)
 	$(call compile,$(FUZZ_CC) $(FUZZ_FLAGS))
 $(BUILD)/fuzz/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/fuzz/flags | $(GEN_H)
 	$(call compile,$(FUZZ_CC) $(FUZZ_FLAGS))
-$(BUILD)/fuzz/obj/%.o: tests/fuzz/%.c $(BUILD)/fuzz/flags | $(GEN_H)
+$(BUILD)/fuzz/obj/%.o: tests/%.c $(BUILD)/fuzz/flags | $(GEN_H)
 	$(call compile,$(FUZZ_CC) $(FUZZ_FLAGS))
 $(BUILD)/fuzz/libcoopd.a: $(call objects,fuzz) $(BUILD)/plain/sources
 	$(archive)
-$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/%_fuzz.o $(FUZZ_HELP:tests/fuzz/%.c=$(BUILD)/fuzz/obj/%.o) \
+$(FUZZERS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/obj/fuzz/%_fuzz.o $(FUZZ_HELP:tests/%.c=$(BUILD)/fuzz/obj/%.o) \
 		$(BUILD)/fuzz/libcoopd.a
 	$(call link,$(FUZZ_CC) $(FUZZ_LINK),$(LIBS))
 

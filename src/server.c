@@ -1,8 +1,8 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, lobbies, update files, WebSocket and TCP listeners, HTTP
- *	front, admin socket
+ *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
+ *	listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
  * new) is done before the first client is let in.
@@ -12,6 +12,7 @@
 #include "admin/admin_serve.h"
 #include "base/auto.h"
 #include "base/metric.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cloud/cloud.h"
 #include "crypt/hash.h"
@@ -27,7 +28,10 @@
 #include "os/log.h"
 #include "server_cloud.h"
 #include "server_files.h"
+#include "server_listen.h"
+#include "server_p2p.h"
 #include "server_reload.h"
+#include "server_rooms.h"
 #include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
@@ -37,19 +41,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX   16
 #define FRONT_PARTS_MAX 4
 #define SIGNAL_PORT \
 	10000 /* where players look for signaling when there is none here, unless signal.url says otherwise */
-
-/* Bound sockets that nobody owns yet. */
-struct listeners {
-	int         fds[LISTENERS_MAX];
-	struct addr bound[LISTENERS_MAX];
-	size_t      count;
-};
 
 struct server {
 	struct conf         *conf;
@@ -60,8 +57,10 @@ struct server {
 	struct cloud        *cloud;  /* NULL: not wanted */
 	struct lobby_master *lobby;  /* the same */
 	struct update       *update; /* the same */
-	struct tcp          *tcp;    /* NULL: no signaling */
-	struct signal_relay *signal;
+	struct tcp          *tcp;    /* NULL: neither signaling nor rooms */
+	struct signal_relay *signal; /* NULL: not wanted */
+	struct server_rooms  rooms;
+	struct server_p2p    p2p;
 	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
 	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
 	struct health     health;
@@ -78,53 +77,19 @@ struct server {
 	int                 admin_fd;
 	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
+	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
 };
-
-static bool bind_all(struct listeners *out, const char *setting, const struct conf_list *words)
-{
-	for (size_t i = 0; i < words->count; i++) {
-		if (out->count == LISTENERS_MAX) {
-			fprintf(stderr, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
-			return false;
-		}
-		enum err bound = listen_tcp(&out->fds[out->count], &out->bound[out->count], words->words[i], stderr);
-
-		if (bound != ERR_OK) {
-			fprintf(stderr, "coopd: that was %s; coopd does not start without it.\n", setting);
-			return false;
-		}
-		out->count++;
-	}
-	return true;
-}
-
-static void close_all(struct listeners *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		close(l->fds[i]);
-	l->count = 0;
-}
-
-static void announce(const char *part, const struct listeners *l)
-{
-	char text[ADDR_TEXT_BYTES];
-
-	for (size_t i = 0; i < l->count; i++) {
-		addr_text_port(text, &l->bound[i]);
-		log_info("server", 0, "listens", "part=%s address=%s", part, text);
-	}
-}
 
 static bool bind_listeners(struct server *s)
 {
 	const struct conf *c = s->conf;
 
 	s->admin_fd = -1;
-	if (c->tunnel_enable && (!bind_all(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
-	                         !bind_all(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
+	if (c->tunnel_enable && (!listeners_bind(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
+	                         !listeners_bind(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
-	if (c->http_enable && (!bind_all(&s->http_plain, "http.listen", &c->http_listen) ||
-	                       (s->http_cert && !bind_all(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
+	if (c->http_enable && (!listeners_bind(&s->http_plain, "http.listen", &c->http_listen) ||
+	                       (s->http_cert && !listeners_bind(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
 	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
 }
@@ -149,6 +114,18 @@ static bool build_cloud(struct server *s)
 	return true;
 }
 
+/* Signaling and rooms share it. */
+static bool build_tcp(struct server *s)
+{
+	if (!s->conf->signal_enable && !s->conf->rooms_enable)
+		return true;
+	if (tcp_new(&s->tcp, s->loop, s->conf) != ERR_OK) {
+		fputs("coopd: there is no memory for TCP connections.\n", stderr);
+		return false;
+	}
+	return true;
+}
+
 /* Its ports are bound here, since the lobbies tell players of them. */
 static bool build_signal(struct server *s)
 {
@@ -160,14 +137,14 @@ static bool build_signal(struct server *s)
 		return false;
 	if (tls_cert_load(&s->tls_cert, c, stderr) != ERR_OK)
 		return false;
-	if (tcp_new(&s->tcp, s->loop, c) != ERR_OK || signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
+	if (signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
 		fputs("coopd: there is no memory for the signaling relay.\n", stderr);
 		return false;
 	}
 	tcp_cert_use(s->tcp, s->tls_cert);
 	ws_route(s->ws, "/signal", signal_handler(s->signal));
-	return bind_all(&s->signal_plain, "signal.listen", &c->signal_listen) &&
-	       (!s->tls_cert || bind_all(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
+	return listeners_bind(&s->signal_plain, "signal.listen", &c->signal_listen) &&
+	       (!s->tls_cert || listeners_bind(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
 }
 
 static bool build_lobby(struct server *s)
@@ -213,7 +190,10 @@ static bool build(struct server *s)
 	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
 		return false;
 	health_init(&s->health, s->store);
-	if (!build_cloud(s) || !build_signal(s) || !build_lobby(s) || !build_update(s))
+	if (!build_cloud(s) || !build_tcp(s) || !build_signal(s) ||
+	    !server_rooms_build(&s->rooms, s->loop, s->store, s->conf) ||
+	    !server_p2p_build(&s->p2p, s->loop, s->store, s->ws, s->tunnel, s->conf) || !build_lobby(s) ||
+	    !build_update(s))
 		return false;
 	ws_route(s->ws, NULL, tunnel_handler(s->tunnel));
 	return http_cert_load(&s->http_cert, s->conf, stderr) == ERR_OK && bind_listeners(s);
@@ -221,35 +201,35 @@ static bool build(struct server *s)
 
 static bool listen_ws(struct server *s, struct listeners *l, bool tls)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		int fd = l->fds[i];
+	struct addr bound;
+	int         fd;
 
-		l->fds[i] = -1; /* ws owns it now */
+	while (listeners_take(l, &fd, &bound)) {
 		if (ws_listen(s->ws, fd, tls) != ERR_OK)
 			return false;
 	}
-	l->count = 0;
 	return true;
 }
 
 static bool listen_signal(struct server *s, struct listeners *l, bool is_tls)
 {
-	for (size_t i = 0; i < l->count; i++) {
-		int fd = l->fds[i];
+	struct addr bound;
+	int         fd;
 
-		l->fds[i] = -1; /* tcp owns it now */
+	while (listeners_take(l, &fd, &bound)) {
 		if (tcp_listen(s->tcp, fd, signal_listen(s->signal, is_tls)) != ERR_OK)
 			return false;
 	}
-	l->count = 0;
 	return true;
 }
 
 static void hand_over(struct http_listen *on, size_t *count, struct listeners *l, bool is_tls)
 {
-	for (size_t i = 0; i < l->count; i++)
-		on[(*count)++] = (struct http_listen){ .fd = l->fds[i], .is_tls = is_tls };
-	l->count = 0;
+	struct addr bound;
+	int         fd;
+
+	while (listeners_take(l, &fd, &bound))
+		on[(*count)++] = (struct http_listen){ .fd = fd, .is_tls = is_tls };
 }
 
 static bool start_http(struct server *s)
@@ -296,17 +276,18 @@ static bool start(struct server *s)
 		lobby_master_start(s->lobby);
 	if (s->update)
 		update_start(s->update);
-	announce("tunnel", &s->tunnel_plain);
-	announce("tunnel-tls", &s->tunnel_tls);
-	announce("http", &s->http_plain);
-	announce("http-tls", &s->http_tls);
-	announce("signal", &s->signal_plain);
-	announce("signal-tls", &s->signal_tls);
+	listeners_announce(&s->tunnel_plain, "tunnel");
+	listeners_announce(&s->tunnel_tls, "tunnel-tls");
+	listeners_announce(&s->http_plain, "http");
+	listeners_announce(&s->http_tls, "http-tls");
+	listeners_announce(&s->signal_plain, "signal");
+	listeners_announce(&s->signal_tls, "signal-tls");
+	server_p2p_start(&s->p2p);
 	if (s->admin_fd >= 0)
 		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
-	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) && start_http(s) &&
-	       start_admin(s);
+	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) &&
+	       server_rooms_start(&s->rooms, s->tcp, s->conf) && start_http(s) && start_admin(s);
 }
 
 /* Signals */
@@ -339,6 +320,8 @@ static void on_stop(void *arg)
 	ws_stop(s->ws, on_all_closed, s);
 	if (s->signal)
 		signal_stop(s->signal);
+	server_rooms_stop(&s->rooms);
+	server_p2p_stop(&s->p2p);
 	if (s->tcp)
 		tcp_stop(s->tcp, on_all_closed, s);
 }
@@ -361,6 +344,8 @@ static void on_poke(void *arg)
 		http_poke(s->http);
 	if (s->admin)
 		admin_poke(s->admin);
+	if (s->rooms.status)
+		http_poke(s->rooms.status);
 }
 #endif
 
@@ -394,54 +379,96 @@ static bool takes_a_page(int fd)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
 }
 
+/* False: there is none. */
+static bool first_of(char out[ADDR_TEXT_BYTES], const struct listeners *l)
+{
+	addr_text_port(out, &l->bound[0]); /* stays there when it is handed over */
+	return l->bound[0].family != ADDR_NONE;
+}
+
+/* What there is none of is not offered. */
+static void print_what_now(const struct server *s)
+{
+	char tunnel[ADDR_TEXT_BYTES], http[ADDR_TEXT_BYTES];
+	bool has_http = first_of(http, &s->http_plain);
+
+	puts("\ncoopd is running; the lines above say where it listens. What now:");
+	if (first_of(tunnel, &s->tunnel_plain))
+		printf("  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n", tunnel);
+	if (has_http)
+		printf("  - see how it is:          curl http://%s/healthz\n", http);
+	if (has_http && s->lobby)
+		printf("  - see the open lobbies:   curl http://%s/v1/lobbies\n", http);
+	if (s->conf->admin_enable)
+		printf("  - see its figures:        curl --unix-socket %s http://localhost/metrics\n",
+		       s->conf->admin_socket);
+	printf("  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
+	       "  - stop it:                Ctrl-C\n\n",
+	       s->conf->server_data);
+	fflush(stdout);
+}
+
 static void greet(const struct server *s)
 {
-	char tunnel[ADDR_TEXT_BYTES] = "-", http[ADDR_TEXT_BYTES] = "-";
-
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
-	if (s->conf->server_production || !takes_a_page(STDOUT_FILENO))
-		return;
-	addr_text_port(tunnel, &s->tunnel_plain.bound[0]);
-	addr_text_port(http, &s->http_plain.bound[0]);
-	printf("\ncoopd is running; the lines above say where it listens. What now:\n"
-	       "  - point a mod at ws://%s, or put a proxy with TLS before it (see README.md)\n"
-	       "  - see how it is:          curl http://%s/healthz\n"
-	       "  - see the open lobbies:   curl http://%s/v1/lobbies\n"
-	       "  - see its figures:        curl --unix-socket %s http://localhost/metrics\n"
-	       "  - look into its database: sqlite3 -readonly %s/coop.db 'SELECT * FROM games'\n"
-	       "  - stop it:                Ctrl-C\n\n",
-	       tunnel, http, http, s->conf->admin_socket, s->conf->server_data);
-	fflush(stdout);
+	if (!s->conf->server_production && takes_a_page(STDOUT_FILENO))
+		print_what_now(s);
+}
+
+#define FEW_FILES_BYTES 512
+
+/* Says which are lower than what was asked for; false: none is. */
+static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *share, const struct limits *asked)
+{
+	const struct {
+		const char *name;
+		int64_t     is, was;
+	} rows[] = {
+		{ "ws_connections", share->ws_connections, asked->ws_connections },
+		{ "cloud_vaults", share->cloud_vaults, asked->cloud_vaults },
+		{ "signal_peers", share->signal_peers, asked->signal_peers },
+		{ "rooms_connections", share->rooms_connections, asked->rooms_connections },
+		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
+	};
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		if (rows[i].is >= rows[i].was)
+			continue;
+		text_format(out + used, FEW_FILES_BYTES - used, "%s%s=%lld instead of %lld", used > 0 ? ", " : "",
+		            rows[i].name, (long long)rows[i].is, (long long)rows[i].was);
+		used += strlen(out + used);
+	}
+	return used > 0;
 }
 
 /* All that strangers can make grow has to fit into what the process may have open. */
 static bool share_files(struct server *s)
 {
 	struct server_files share;
+	char                lowered[FEW_FILES_BYTES];
 	long                files = listen_raise_files();
 	struct limits      *l     = &s->conf->limits;
 
 	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
 		return false;
-	if (share.ws_connections < l->ws_connections || share.cloud_vaults < l->cloud_vaults ||
-	    share.signal_peers < l->signal_peers)
+	if (list_lowered(lowered, &share, l))
 		log_warn("server", 0, "few-files",
-		         "limit=%ld ws_connections=%lld instead of %lld, cloud_vaults=%lld instead of %lld, "
-		         "signal_peers=%lld instead of %lld: with LimitNOFILE= (systemd) or ulimit -n at %lld there is "
-		         "room "
-		         "for all",
-		         files, (long long)share.ws_connections, (long long)l->ws_connections,
-		         (long long)share.cloud_vaults, (long long)l->cloud_vaults, (long long)share.signal_peers,
-		         (long long)l->signal_peers, (long long)share.wanted);
-	s->asked          = (struct server_files){ .ws_connections = l->ws_connections,
-		                                   .cloud_vaults   = l->cloud_vaults,
-		                                   .signal_peers   = l->signal_peers };
-	s->http_leaving   = share.http_leaving;
-	l->ws_connections = share.ws_connections;
-	l->cloud_vaults   = share.cloud_vaults;
-	l->signal_peers   = share.signal_peers;
+		         "limit=%ld %s: with LimitNOFILE= (systemd) or ulimit -n at %lld there is room for all", files,
+		         lowered, (long long)share.wanted);
+	s->asked             = (struct server_files){ .ws_connections    = l->ws_connections,
+		                                      .cloud_vaults      = l->cloud_vaults,
+		                                      .signal_peers      = l->signal_peers,
+		                                      .rooms_connections = l->rooms_connections,
+		                                      .rooms_streams     = l->rooms_streams };
+	s->http_leaving      = share.http_leaving;
+	l->ws_connections    = share.ws_connections;
+	l->cloud_vaults      = share.cloud_vaults;
+	l->signal_peers      = share.signal_peers;
+	l->rooms_connections = share.rooms_connections;
+	l->rooms_streams     = share.rooms_streams;
 	return true;
 }
 
@@ -462,10 +489,12 @@ static void take_down(struct server *s)
 		cloud_finish(s->cloud);
 	if (s->lobby)
 		lobby_master_finish(s->lobby);
+	server_rooms_finish(&s->rooms);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
 		loop_drain(s->loop);
+	s->has_lost = server_rooms_has_lost(&s->rooms);
 	if (s->tcp)
 		tcp_free(s->tcp);
 	if (s->ws)
@@ -477,16 +506,18 @@ static void take_down(struct server *s)
 	if (s->update)
 		update_free(s->update);
 	signal_free(s->signal);
+	server_rooms_free(&s->rooms);
+	server_p2p_free(&s->p2p);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	if (s->loop)
 		loop_free(s->loop);
-	close_all(&s->tunnel_plain);
-	close_all(&s->tunnel_tls);
-	close_all(&s->http_plain);
-	close_all(&s->http_tls);
-	close_all(&s->signal_plain);
-	close_all(&s->signal_tls);
+	listeners_close(&s->tunnel_plain);
+	listeners_close(&s->tunnel_tls);
+	listeners_close(&s->http_plain);
+	listeners_close(&s->http_tls);
+	listeners_close(&s->signal_plain);
+	listeners_close(&s->signal_tls);
 	http_cert_free(s->http_cert);
 	tls_cert_free(s->tls_cert);
 	wipe_secret(s->signal_token, sizeof(s->signal_token));
@@ -517,8 +548,10 @@ int server_run(struct conf *conf, const struct conf_args *args)
 		}
 	}
 	take_down(&s);
-	if (ok)
+	if (ok && s.has_lost)
+		log_error("server", 0, "stopped", "not everything could be kept, see the lines above");
+	else if (ok)
 		log_info("server", 0, "stopped", "everything kept is committed");
 	log_stop();
-	return ok ? 0 : 1;
+	return ok && !s.has_lost ? 0 : 1;
 }

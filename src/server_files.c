@@ -14,10 +14,13 @@
 #define PER_LISTENER 3 /* itself, the library's signal to its thread, and a connection it is about to refuse */
 #define PER_TRANSFER 2 /* the file, and its folder while it is synced */
 #define PER_VAULT    2 /* files: one that is stored and one that is loaded */
-#define VAULTS_FEW   32
-#define PEERS_FEW    64 /* registered at the signaling relay */
+#define VAULTS_FEW   24
+#define PEERS_FEW    32 /* registered at the signaling relay */
+#define ROOMS_FEW    32 /* connections of the rooms */
+#define STREAMS_FEW  4
+#define PER_STREAM   4 /* a pipe each way; its sockets count as connections */
 #define SHARE \
-	10 /* one part in so many of what is left is vaults, and another one peers of signaling, when it is short */
+	10 /* when it is short, one part in so many of what is left is vaults, one peers of signaling, and two are rooms */
 
 static int64_t listeners(const struct conf *conf)
 {
@@ -29,21 +32,46 @@ static int64_t listeners(const struct conf *conf)
 		count += conf->tunnel_listen.count + conf->tunnel_tls_listen.count;
 	if (conf->signal_enable)
 		count += conf->signal_listen.count + (conf->tls_cert[0] ? conf->signal_tls_listen.count : 0);
+	if (conf->rooms_enable)
+		count += 2 * conf->rooms_listen.count + conf->rooms_status_listen.count;
 	return (int64_t)count;
 }
 
-/* All but WebSocket connections. */
-static int64_t first_needs(const struct conf *conf, int64_t open, int64_t leaving, int64_t peers)
+/* Each address has two ports; no library has a part in them. */
+static int64_t p2p_sockets(const struct conf *conf)
+{
+	if (!conf->p2p_enable || !conf->p2p_listen1[0])
+		return 0;
+	return conf->p2p_listen2[0] ? 4 : 2;
+}
+
+static int64_t rooms_need(const struct conf *conf, const struct server_files *at)
+{
+	int64_t need = at->rooms_connections;
+
+	if (conf->rooms_relay)
+		need += PER_STREAM * at->rooms_streams;
+	if (conf->rooms_status_listen.count > 0)
+		need += 2 * conf->limits.rooms_status_connections; /* as many again are on their way out */
+	return need;
+}
+
+/* All but WebSocket connections and vaults, when there are so many of everything. */
+static int64_t first_needs(const struct conf *conf, int64_t open, const struct server_files *at)
 {
 	const struct limits *l    = &conf->limits;
-	int64_t              need = open + RESERVE + PER_LISTENER * listeners(conf);
+	int64_t              need = open + RESERVE + PER_LISTENER * listeners(conf) + p2p_sockets(conf);
 
 	if (conf->http_enable)
-		need += l->http_connections + leaving + PER_TRANSFER * l->http_transfers;
+		need += l->http_connections + at->http_leaving + PER_TRANSFER * l->http_transfers;
 	if (conf->admin_enable)
 		need += 2 * l->admin_connections; /* as many again are on their way out */
 	if (conf->signal_enable)
-		need += l->signal_unproved + peers + TCP_LEAVING_MAX;
+		need += l->signal_unproved + at->signal_peers;
+	if (conf->rooms_enable)
+		need += rooms_need(conf, at);
+	if (conf->signal_enable || conf->rooms_enable)
+		need += TCP_LEAVING_MAX;
 	return need;
 }
 
@@ -52,14 +80,23 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* A share of what is more than the fewest. Returns how many of it are left. */
-static int64_t share_peers(struct server_files *out, int64_t more)
+/* A share of what is more than the fewest, at most `more`. */
+static void share_peers(struct server_files *out, const struct conf *conf, int64_t more)
 {
-	int64_t few   = least(out->signal_peers, PEERS_FEW);
-	int64_t peers = least(out->signal_peers - few, more / SHARE);
+	if (conf->signal_enable)
+		out->signal_peers = least(conf->limits.signal_peers, out->signal_peers + more);
+}
 
-	out->signal_peers = few + peers;
-	return peers;
+/* Half of it for streams, where there are some. */
+static void share_rooms(struct server_files *out, const struct conf *conf, int64_t more)
+{
+	int64_t streams = conf->rooms_relay ? more / 2 / PER_STREAM : 0;
+
+	if (!conf->rooms_enable)
+		return;
+	out->rooms_streams = least(conf->limits.rooms_streams, out->rooms_streams + streams);
+	out->rooms_connections =
+		least(conf->limits.rooms_connections, out->rooms_connections + more - PER_STREAM * streams);
 }
 
 /* So many are left for WebSocket connections and the files of vaults. */
@@ -75,23 +112,46 @@ static void share_rest(struct server_files *out, const struct conf *conf, int64_
 	out->http_leaving += least(HTTP_LEAVING_MAX - LEAVING_FEW, left - out->ws_connections);
 }
 
+/* As much of everything as limits say. */
+static struct server_files all_of(const struct conf *conf)
+{
+	const struct limits *l = &conf->limits;
+
+	return (struct server_files){ .ws_connections    = l->ws_connections,
+		                      .cloud_vaults      = l->cloud_vaults,
+		                      .signal_peers      = l->signal_peers,
+		                      .rooms_connections = l->rooms_connections,
+		                      .rooms_streams     = l->rooms_streams,
+		                      .http_leaving      = HTTP_LEAVING_MAX };
+}
+
+/* The fewest with which it starts; of WebSocket and vaults, which come last, still all. */
+static struct server_files few_of(const struct conf *conf)
+{
+	struct server_files few = all_of(conf);
+
+	if (conf->signal_enable)
+		few.signal_peers = least(few.signal_peers, PEERS_FEW);
+	if (conf->rooms_enable)
+		few.rooms_connections = least(few.rooms_connections, ROOMS_FEW);
+	if (conf->rooms_enable && conf->rooms_relay)
+		few.rooms_streams = least(few.rooms_streams, STREAMS_FEW);
+	few.http_leaving = LEAVING_FEW;
+	return few;
+}
+
 enum err server_files_share(struct server_files *out, const struct conf *conf, int64_t files, int64_t open,
                             FILE *report)
 {
-	int64_t ws     = conf->tunnel_enable ? conf->limits.ws_connections : 0;
-	int64_t vaults = conf->tunnel_enable && conf->cloud_enable ? conf->limits.cloud_vaults : 0;
-	int64_t first  = first_needs(conf, open, LEAVING_FEW, least(conf->limits.signal_peers, PEERS_FEW));
-	int64_t fewest = first + least(ws, WS_FEWEST) + PER_VAULT * least(vaults, VAULTS_FEW);
+	struct server_files all = all_of(conf), few = few_of(conf);
+	int64_t             ws     = conf->tunnel_enable ? all.ws_connections : 0;
+	int64_t             vaults = conf->tunnel_enable && conf->cloud_enable ? all.cloud_vaults : 0;
+	int64_t fewest = first_needs(conf, open, &few) + least(ws, WS_FEWEST) + PER_VAULT * least(vaults, VAULTS_FEW);
+	int64_t more;
 
-	*out = (struct server_files){
-		.ws_connections = conf->limits.ws_connections,
-		.cloud_vaults   = conf->limits.cloud_vaults,
-		.signal_peers   = conf->limits.signal_peers,
-		.http_leaving   = HTTP_LEAVING_MAX,
-		.wanted =
-			first_needs(conf, open, HTTP_LEAVING_MAX, conf->limits.signal_peers) + ws + PER_VAULT * vaults,
-	};
-	if (files >= out->wanted)
+	all.wanted = few.wanted = first_needs(conf, open, &all) + ws + PER_VAULT * vaults;
+	*out                    = files >= all.wanted ? all : few;
+	if (files >= all.wanted)
 		return ERR_OK;
 	if (files < fewest) {
 		fprintf(report,
@@ -100,11 +160,11 @@ enum err server_files_share(struct server_files *out, const struct conf *conf, i
 		        (long long)files, (long long)fewest);
 		return ERR_LIMIT;
 	}
-	out->http_leaving = LEAVING_FEW;
-	if (conf->signal_enable)
-		first += share_peers(out, files - fewest);
+	more = files - fewest;
+	share_peers(out, conf, more / SHARE);
+	share_rooms(out, conf, ws > 0 ? 2 * more / SHARE : more - more / SHARE);
 	if (ws > 0)
-		share_rest(out, conf, files - first);
+		share_rest(out, conf, files - first_needs(conf, open, out));
 	return ERR_OK;
 }
 

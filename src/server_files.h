@@ -3,7 +3,8 @@
  *
  * A server that runs out of them accepts nobody, and libmicrohttpd asks for the next connection all the time. So each
  * part that strangers can make grow has a bound, and all bounds together fit: HTTP, the operators' socket and transfers
- * come first, then some signaling; WebSocket connections and the files of those that store or load checkpoints get what is left.
+ * come first, then some signaling and some rooms; WebSocket connections and the files of those that store or load checkpoints
+ * get what is left.
  */
 #ifndef SERVER_FILES_H
 #define SERVER_FILES_H
@@ -18,6 +19,8 @@ struct server_files {
 	int64_t ws_connections; /* how many fit; at most what limits say */
 	int64_t cloud_vaults;
 	int64_t signal_peers;
+	int64_t rooms_connections;
+	int64_t rooms_streams;
 	int64_t http_leaving; /* for http_config.leaving_max */
 	int64_t wanted;       /* what the process would have to have for all */
 };

@@ -62,6 +62,9 @@ static void apply(struct reload *r)
 	keep_lowered(&r->fresh.limits.ws_connections, r->parts.asked.ws_connections, r->running->limits.ws_connections);
 	keep_lowered(&r->fresh.limits.signal_peers, r->parts.asked.signal_peers, r->running->limits.signal_peers);
 	keep_lowered(&r->fresh.limits.cloud_vaults, r->parts.asked.cloud_vaults, r->running->limits.cloud_vaults);
+	keep_lowered(&r->fresh.limits.rooms_connections, r->parts.asked.rooms_connections,
+	             r->running->limits.rooms_connections);
+	keep_lowered(&r->fresh.limits.rooms_streams, r->parts.asked.rooms_streams, r->running->limits.rooms_streams);
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (r->parts.tcp)

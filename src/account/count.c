@@ -74,6 +74,11 @@ bool count_take(struct count *c, const uint8_t key[KEYED_KEY_BYTES])
 	return true;
 }
 
+void count_add(struct count *c, const uint8_t key[KEYED_KEY_BYTES])
+{
+	held_of(keyed_get(&c->keyed, key, 0))->held++;
+}
+
 /* The key's entry, or the overflow. */
 static struct held *find_holder(struct count *c, const uint8_t key[KEYED_KEY_BYTES])
 {

@@ -4,7 +4,7 @@
  *	if (!count_take(conns, address_key))
  *		return ERR_NO_ROOM;
  *	...
- *	count_give(conns, address_key);			once for each take that was true
+ *	count_give(conns, address_key);			once for each take that was true, and each add
  *
  * A key that holds nothing is forgotten at once. Keys, their number, the overflow that keys without room share, and
  * threads: see keyed.h. With keys_max at the most that can be held by all together, no key is ever without room. A key
@@ -24,6 +24,9 @@ void          count_freep(struct count **c);
 
 /* One more is held, and true, when that is at most max. */
 bool count_take(struct count *c, const uint8_t key[KEYED_KEY_BYTES]);
+
+/* One more is held, beyond the most too: it is so already, and nobody can be refused. */
+void count_add(struct count *c, const uint8_t key[KEYED_KEY_BYTES]);
 
 /* One less. */
 void count_give(struct count *c, const uint8_t key[KEYED_KEY_BYTES]);

@@ -24,6 +24,9 @@
 /* The struct that holds this member. */
 #define CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
+/* The same for a member that is only looked at. */
+#define CONST_CONTAINER(ptr, type, member) ((const type *)(const void *)((const char *)(ptr)-offsetof(type, member)))
+
 /* For AUTO on memory from malloc. */
 static inline void auto_free(void *p)
 {

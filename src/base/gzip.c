@@ -39,3 +39,8 @@ enum err gzip_bytes(char **out, size_t *out_len, const void *data, size_t len)
 	*out = bytes;
 	return ERR_OK;
 }
+
+uint32_t gzip_crc(const void *data, size_t len)
+{
+	return (uint32_t)crc32_z(0, data, len);
+}

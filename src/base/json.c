@@ -102,6 +102,11 @@ void json_add_text(struct json *array, const char *value)
 	add(array, json_string(value));
 }
 
+void json_add_null(struct json *array)
+{
+	add(array, json_null());
+}
+
 void json_add_json(struct json *array, struct json *child)
 {
 	add(array, adopt(array, child));

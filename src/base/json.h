@@ -32,6 +32,7 @@ void json_put_json(struct json *j, const char *key, struct json *child);
 /* The same with an array. */
 struct json *json_array_new(void);
 void         json_add_text(struct json *array, const char *value);
+void         json_add_null(struct json *array);
 void         json_add_json(struct json *array, struct json *child);
 
 /* The compact text in keys' order of insertion, ended by NUL, for free(); NULL when anything failed. */

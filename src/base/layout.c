@@ -18,9 +18,12 @@ static void set_int(uint8_t *member, const struct layout_field *f, uint64_t v)
 	case 2:
 		memcpy(member, &u16, sizeof(u16));
 		break;
-	default:
-		assert(f->field_bytes == sizeof(u32));
+	case 4:
 		memcpy(member, &u32, sizeof(u32));
+		break;
+	default:
+		assert(f->field_bytes == sizeof(v));
+		memcpy(member, &v, sizeof(v));
 	}
 }
 
@@ -29,6 +32,7 @@ static uint64_t get_int(const uint8_t *member, const struct layout_field *f)
 	uint8_t  u8;
 	uint16_t u16;
 	uint32_t u32;
+	uint64_t u64;
 
 	switch (f->field_bytes) {
 	case 1:
@@ -37,10 +41,13 @@ static uint64_t get_int(const uint8_t *member, const struct layout_field *f)
 	case 2:
 		memcpy(&u16, member, sizeof(u16));
 		return u16;
-	default:
-		assert(f->field_bytes == sizeof(u32));
+	case 4:
 		memcpy(&u32, member, sizeof(u32));
 		return u32;
+	default:
+		assert(f->field_bytes == sizeof(u64));
+		memcpy(&u64, member, sizeof(u64));
+		return u64;
 	}
 }
 
@@ -53,23 +60,68 @@ static void read_bytes(uint8_t *msg, struct rd *r, const struct layout_field *f)
 		memcpy(msg + f->other, &there, sizeof(there));
 }
 
+/* A pointer into the message, and its length. */
+static void set_span(uint8_t *msg, const struct layout_field *f, const uint8_t *span, size_t len)
+{
+	memcpy(msg + f->at, &span, sizeof(span));
+	memcpy(msg + f->other, &len, sizeof(len));
+}
+
+static const uint8_t *get_pointer(const uint8_t *msg, const struct layout_field *f)
+{
+	const uint8_t *span;
+
+	memcpy(&span, msg + f->at, sizeof(span));
+	return span;
+}
+
+static size_t get_len(const uint8_t *msg, const struct layout_field *f)
+{
+	size_t len;
+
+	memcpy(&len, msg + f->other, sizeof(len));
+	return len;
+}
+
+static size_t get_count(const uint8_t *msg, const struct layout_field *f)
+{
+	uint16_t count;
+
+	memcpy(&count, msg + f->other, sizeof(count));
+	return count;
+}
+
 static void read_rest(uint8_t *msg, struct rd *r, const struct layout_field *f)
 {
 	size_t         len  = 0;
 	const uint8_t *rest = rd_rest(r, &len);
 
-	memcpy(msg + f->at, &rest, sizeof(rest));
-	memcpy(msg + f->other, &len, sizeof(len));
+	set_span(msg, f, rest, len);
 }
 
-static void write_rest(struct wr *w, const uint8_t *msg, const struct layout_field *f)
+static void read_blob(uint8_t *msg, struct rd *r, const struct layout_field *f)
 {
-	const uint8_t *rest;
-	size_t         len;
+	size_t         len  = (size_t)rd_be(r, f->wire_bytes);
+	const uint8_t *blob = rd_bytes(r, len);
 
-	memcpy(&rest, msg + f->at, sizeof(rest));
-	memcpy(&len, msg + f->other, sizeof(len));
-	wr_bytes(w, rest, len);
+	set_span(msg, f, blob, blob ? len : 0);
+}
+
+static void write_blob(struct wr *w, const uint8_t *msg, const struct layout_field *f)
+{
+	size_t len = get_len(msg, f);
+
+	if (f->wire_bytes < sizeof(len) && len >> (8 * f->wire_bytes))
+		w->failed = true;
+	wr_be(w, len, f->wire_bytes);
+	wr_bytes(w, get_pointer(msg, f), len);
+}
+
+static void read_many(uint8_t *msg, struct rd *r, const struct layout_field *f)
+{
+	const uint8_t *many = rd_bytes(r, get_count(msg, f) * f->wire_bytes);
+
+	memcpy(msg + f->at, &many, sizeof(many));
 }
 
 static bool is_there(const uint8_t *msg, const struct layout_field *f)
@@ -95,6 +147,9 @@ void layout_read(void *msg, struct rd *r, const struct layout_field fields[LAYOU
 		case LAYOUT_KIND_INT:
 			set_int((uint8_t *)msg + f->at, f, rd_le(r, f->wire_bytes));
 			break;
+		case LAYOUT_KIND_BE:
+			set_int((uint8_t *)msg + f->at, f, rd_be(r, f->wire_bytes));
+			break;
 		case LAYOUT_KIND_MAYBE:
 			if (rd_left(r) < f->wire_bytes)
 				break;
@@ -104,6 +159,12 @@ void layout_read(void *msg, struct rd *r, const struct layout_field fields[LAYOU
 			break;
 		case LAYOUT_KIND_REST:
 			read_rest(msg, r, f);
+			break;
+		case LAYOUT_KIND_BLOB:
+			read_blob(msg, r, f);
+			break;
+		case LAYOUT_KIND_MANY:
+			read_many(msg, r, f);
 			break;
 		case LAYOUT_KIND_NONE:
 			break;
@@ -121,6 +182,9 @@ void layout_write(struct wr *w, const void *msg, const struct layout_field field
 		case LAYOUT_KIND_INT:
 			wr_le(w, get_int(member, f), f->wire_bytes);
 			break;
+		case LAYOUT_KIND_BE:
+			wr_be(w, get_int(member, f), f->wire_bytes);
+			break;
 		case LAYOUT_KIND_MAYBE:
 			if (is_there(msg, f))
 				wr_bytes(w, member, f->wire_bytes);
@@ -129,7 +193,13 @@ void layout_write(struct wr *w, const void *msg, const struct layout_field field
 			wr_bytes(w, member, f->wire_bytes);
 			break;
 		case LAYOUT_KIND_REST:
-			write_rest(w, msg, f);
+			wr_bytes(w, get_pointer(msg, f), get_len(msg, f));
+			break;
+		case LAYOUT_KIND_BLOB:
+			write_blob(w, msg, f);
+			break;
+		case LAYOUT_KIND_MANY:
+			wr_bytes(w, get_pointer(msg, f), get_count(msg, f) * f->wire_bytes);
 			break;
 		case LAYOUT_KIND_NONE:
 			break;

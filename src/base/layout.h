@@ -24,24 +24,31 @@
 
 enum layout_kind {
 	LAYOUT_KIND_NONE,
-	LAYOUT_KIND_INT,   /* unsigned, of wire_bytes on the wire and field_bytes (1, 2 or 4) in the struct */
+	LAYOUT_KIND_INT,   /* of wire_bytes on the wire and field_bytes (1, 2, 4 or 8) in the struct */
+	LAYOUT_KIND_BE,    /* the same, big endian */
 	LAYOUT_KIND_BYTES, /* as they are; sets its flag, if it has one */
 	LAYOUT_KIND_MAYBE, /* the same, but may be missing at the end of a message: only then the flag stays false */
-	LAYOUT_KIND_REST   /* all that is left, as a pointer into the message and a length */
+	LAYOUT_KIND_REST,  /* all that is left, as a pointer into the message and a length */
+	LAYOUT_KIND_BLOB,  /* the same, with its length, big endian of wire_bytes, before it */
+	LAYOUT_KIND_MANY   /* things of wire_bytes each, as a pointer; a uint16_t that was read before says how many */
 };
 
 struct layout_field {
 	enum layout_kind kind;
 	bool             has_flag;
 	uint16_t         wire_bytes, field_bytes;
-	uint16_t         at;    /* offset of the member */
-	uint16_t         other; /* offset of the bool that says it is there; of the size_t of a rest */
+	uint16_t         at; /* offset of the member */
+	uint16_t other; /* offset of the bool that says it is there; of the length of a rest or blob; of how many */
 };
 
 #define LAYOUT_SIZE(type, member) sizeof(((type *)NULL)->member)
 #define LAYOUT_INT(type, member, wire)                                                             \
 	{                                                                                          \
 		LAYOUT_KIND_INT, false, wire, LAYOUT_SIZE(type, member), offsetof(type, member), 0 \
+	}
+#define LAYOUT_BE(type, member, wire)                                                             \
+	{                                                                                         \
+		LAYOUT_KIND_BE, false, wire, LAYOUT_SIZE(type, member), offsetof(type, member), 0 \
 	}
 #define LAYOUT_BYTES(type, member)                                                              \
 	{                                                                                       \
@@ -61,6 +68,14 @@ struct layout_field {
 #define LAYOUT_REST(type, member, len)                                                                           \
 	{                                                                                                        \
 		LAYOUT_KIND_REST, false, 0, sizeof(const uint8_t *), offsetof(type, member), offsetof(type, len) \
+	}
+#define LAYOUT_BLOB(type, member, len, wire)                                                                        \
+	{                                                                                                           \
+		LAYOUT_KIND_BLOB, false, wire, sizeof(const uint8_t *), offsetof(type, member), offsetof(type, len) \
+	}
+#define LAYOUT_MANY(type, member, count, each)                                                                        \
+	{                                                                                                             \
+		LAYOUT_KIND_MANY, false, each, sizeof(const uint8_t *), offsetof(type, member), offsetof(type, count) \
 	}
 
 /* Fills the members that the letters name; the others stay. The reader remembers when something was missing. */

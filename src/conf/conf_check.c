@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#define TITLE_BYTES         12 /* of a game of the rooms */
 #define UNIX_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 
 struct check {
@@ -165,6 +166,21 @@ static void check_header(struct check *k)
 	}
 }
 
+/* A longer title is none that a game could say. */
+static void check_titles(struct check *k)
+{
+	const struct conf_list *titles = &k->conf->rooms_titles;
+	char                    shown[100];
+
+	for (size_t i = 0; i < titles->count && !k->bad[CONF_ROW_rooms_titles]; i++) {
+		if (strlen(titles->words[i]) <= TITLE_BYTES)
+			continue;
+		text_escape(shown, sizeof(shown), titles->words[i], strlen(titles->words[i]));
+		problem(k, CONF_ROW_rooms_titles,
+		        "rooms.titles: \"%s\" is too long for a title, which has at most %d bytes", shown, TITLE_BYTES);
+	}
+}
+
 /* Where the server listens. */
 struct place {
 	enum conf_row_id id;
@@ -195,7 +211,7 @@ static bool is_same_place(const struct place *a, const struct place *b)
 	return a->is_ipv6 == b->is_ipv6 && a->port == b->port && memcmp(a->addr, b->addr, sizeof(a->addr)) == 0;
 }
 
-#define LISTENERS 6
+#define LISTENERS 8
 
 /* The words of what is listened on with these settings. */
 static size_t list_listeners(const struct check *k, enum conf_row_id ids[LISTENERS])
@@ -209,7 +225,9 @@ static size_t list_listeners(const struct check *k, enum conf_row_id ids[LISTENE
 		         { CONF_ROW_tunnel_listen, c->tunnel_enable },
 		         { CONF_ROW_tunnel_tls_listen, c->tunnel_enable },
 		         { CONF_ROW_signal_listen, c->signal_enable },
-		         { CONF_ROW_signal_tls_listen, c->signal_enable && *c->tls_cert } };
+		         { CONF_ROW_signal_tls_listen, c->signal_enable && *c->tls_cert },
+		         { CONF_ROW_rooms_listen, c->rooms_enable },
+		         { CONF_ROW_rooms_status_listen, c->rooms_enable } };
 	size_t count = 0;
 
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -256,6 +274,117 @@ static void check_places(struct check *k)
 	}
 }
 
+/* Peer to peer: addresses of this machine, what clients are told instead, UDP ports */
+
+/* One setting of an address, which is numeric and IPv4: packets have to leave from the very address that was asked. */
+struct p2p_ip {
+	enum conf_row_id id;
+	bool             is_set, is_good;
+	uint8_t          ip[sizeof(struct in_addr)];
+};
+
+static bool is_loopback_ip(const struct p2p_ip *a)
+{
+	return a->ip[0] == 127;
+}
+
+/* One of a machine: not "any", not a group, not everybody. */
+static bool is_unicast_ip(const struct p2p_ip *a)
+{
+	return a->ip[0] != 0 && a->ip[0] < 224;
+}
+
+static struct p2p_ip read_ip(struct check *k, enum conf_row_id id)
+{
+	const struct conf_row *row  = &conf_rows[id];
+	const char            *text = *(char *const *)conf_field_const(k->conf, row);
+	struct p2p_ip          a    = { .id = id, .is_set = *text != '\0' };
+	char                   shown[100];
+
+	if (k->bad[id] || !a.is_set)
+		return a;
+	a.is_good = inet_pton(AF_INET, text, a.ip) == 1 && is_unicast_ip(&a);
+	if (a.is_good)
+		return a;
+	text_escape(shown, sizeof(shown), text, strlen(text));
+	problem(k, id, "%s.%s: \"%s\" is no IPv4 address of one machine; write it in numbers, like 203.0.113.1",
+	        row->section, row->name, shown);
+	return a;
+}
+
+static bool is_same_ip(const struct p2p_ip *a, const struct p2p_ip *b)
+{
+	return a->is_good && b->is_good && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
+
+/* Clients would take one address for the other, or one that they cannot reach for the second. */
+static void check_second(struct check *k, const struct p2p_ip *one, const struct p2p_ip *two, const struct p2p_ip *as1,
+                         const struct p2p_ip *as2)
+{
+	enum conf_row_id blamed = is_default(k, two->id) ? one->id : two->id;
+
+	if (is_same_ip(one, two))
+		problem(k, blamed, "p2p.listen2: is the same as p2p.listen1; the NAT check needs two addresses");
+	else if (one->is_good && two->is_good && is_loopback_ip(one) != is_loopback_ip(two))
+		problem(k, blamed,
+		        "p2p.listen2: of it and p2p.listen1 one is loopback and the other is not, so that no client "
+		        "reaches both; set both, or leave p2p.listen2 empty");
+	else if (as1->is_set != as2->is_set)
+		problem(k, as1->is_set ? as1->id : as2->id,
+		        "p2p.%s: is set and p2p.%s is not; with two addresses clients are told another one for both or "
+		        "for none",
+		        conf_rows[as1->is_set ? as1->id : as2->id].name,
+		        conf_rows[as1->is_set ? as2->id : as1->id].name);
+	else if (is_same_ip(as1, as2))
+		problem(k, as2->id, "p2p.public2: is the same as p2p.public1; the NAT check needs two addresses");
+}
+
+/* TCP ports are others. */
+static void check_p2p_ports(struct check *k, const struct p2p_ip *listen)
+{
+	const struct conf_list *rooms    = &k->conf->rooms_listen;
+	enum conf_row_id        ids[]    = { CONF_ROW_p2p_port, CONF_ROW_p2p_alt_port };
+	const int64_t           ports[]  = { k->conf->p2p_port, k->conf->p2p_alt_port };
+	bool                    by_rooms = k->conf->rooms_enable && !k->bad[CONF_ROW_rooms_listen];
+
+	for (size_t i = 0; listen->is_good && i < COUNT_OF(ids); i++) {
+		struct place p, mine = { .id = ids[i], .port = ports[i] };
+
+		memcpy(mine.addr, listen->ip, sizeof(listen->ip));
+		for (size_t n = 0; by_rooms && !k->bad[ids[i]] && n < rooms->count; n++) {
+			if (read_place(&p, CONF_ROW_rooms_listen, rooms->words[n]) && is_same_place(&p, &mine))
+				problem(k, is_default(k, ids[i]) ? CONF_ROW_rooms_listen : ids[i],
+				        "p2p.%s: %s is in rooms.listen already, which takes UDP too",
+				        conf_rows[ids[i]].name, p.word);
+		}
+	}
+}
+
+static void check_p2p(struct check *k)
+{
+	const struct conf *c = k->conf;
+	struct p2p_ip      one, two, as1, as2;
+
+	if (!c->p2p_enable)
+		return;
+	one = read_ip(k, CONF_ROW_p2p_listen1);
+	two = read_ip(k, CONF_ROW_p2p_listen2);
+	as1 = read_ip(k, CONF_ROW_p2p_public1);
+	as2 = read_ip(k, CONF_ROW_p2p_public2);
+	if (c->p2p_port != 0 && c->p2p_port == c->p2p_alt_port)
+		problem(k, is_default(k, CONF_ROW_p2p_alt_port) ? CONF_ROW_p2p_port : CONF_ROW_p2p_alt_port,
+		        "p2p.alt_port: is the same as p2p.port; the NAT check needs two ports");
+	if (c->p2p_second_required && !(one.is_set && two.is_set))
+		problem(k, CONF_ROW_p2p_second_required, "p2p.second_required: needs p2p.listen1 and p2p.listen2");
+	if (two.is_set && !one.is_set && !is_default(k, two.id))
+		problem(k, two.id, "p2p.listen2: needs p2p.listen1, without which there is no UDP at all");
+	if (one.is_set && two.is_set)
+		check_second(k, &one, &two, &as1, &as2);
+	check_p2p_ports(k, &one);
+	if (one.is_set)
+		check_p2p_ports(k, &two);
+}
+
 /* Pairs of limits of which the first may not be above the second. */
 static const struct order {
 	enum conf_row_id low, high;
@@ -273,6 +402,15 @@ static const struct order {
 	  "one slow connection would use up what all share" },
 	{ CONF_ROW_limits_lobby_evict_ms, CONF_ROW_limits_lobby_ttl_ms,
 	  "a lobby would be gone before it could make room" },
+	{ CONF_ROW_limits_rooms_output, CONF_ROW_limits_rooms_output_total,
+	  "one slow player would use up what all share" },
+	{ CONF_ROW_limits_p2p_ping_ms, CONF_ROW_limits_p2p_silence_ms, "sessions would end before they were asked" },
+	{ CONF_ROW_limits_p2p_push_burst, CONF_ROW_limits_p2p_waiting,
+	  "one player could cut off another by what he sends" },
+	{ CONF_ROW_limits_p2p_drop_waiting, CONF_ROW_limits_p2p_waiting,
+	  "sessions would be closed before a frame was dropped" },
+	{ CONF_ROW_limits_rooms_message_burst, CONF_ROW_limits_rooms_output,
+	  "one player could cut off another by what he says" },
 };
 
 static void check_order(struct check *k, const struct order *o)
@@ -295,7 +433,9 @@ size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
 	check_secrets(&k);
 	check_paths(&k);
 	check_header(&k);
+	check_titles(&k);
 	check_places(&k);
+	check_p2p(&k);
 	for (size_t i = 0; i < COUNT_OF(forms); i++)
 		check_form(&k, &forms[i]);
 	for (size_t i = 0; i < COUNT_OF(orders); i++)

@@ -22,7 +22,13 @@ void hash_sha256(uint8_t out[HASH_SHA256_BYTES], const void *data, size_t len)
 
 void hash_keyed(uint8_t out[HASH_KEYED_BYTES], const uint8_t key[HASH_KEY_BYTES], const void *data, size_t len)
 {
-	crypto_generichash(out, HASH_KEYED_BYTES, data, len, key, HASH_KEY_BYTES);
+	hash_tag(out, key, HASH_KEY_BYTES, data, len);
+}
+
+void hash_tag(uint8_t out[HASH_KEYED_BYTES], const uint8_t *key, size_t key_len, const void *data, size_t len)
+{
+	assert(key_len >= crypto_generichash_KEYBYTES_MIN && key_len <= crypto_generichash_KEYBYTES_MAX);
+	crypto_generichash(out, HASH_KEYED_BYTES, data, len, key, key_len);
 }
 
 bool equal_secret(const void *a, const void *b, size_t len)

@@ -3,6 +3,7 @@
  */
 #include "lobby/lobby_wire.h"
 
+#include "base/clean.h"
 #include "base/hex.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -22,6 +23,11 @@ static int clamp(int64_t value, int min, int max)
 }
 
 /* String fields */
+
+void lobby_clean(char *out, size_t chars_max, const char *text, size_t len)
+{
+	clean_text(out, chars_max, text, len, CLEAN_BAD_IS_REMOVED);
+}
 
 void lobby_read_string(char *out, size_t chars_max, const struct json *body, const char *key)
 {
@@ -51,6 +57,28 @@ void lobby_read_string(char *out, size_t chars_max, const struct json *body, con
 	}
 	lobby_clean(out, chars_max, text, len);
 	mem_free(made);
+}
+
+void lobby_read_filter(char out[LOBBY_TEXT_BYTES(LOBBY_VERSION_CHARS)], const char *query)
+{
+	static const char key[] = "version=";
+	const size_t      skip  = sizeof(key) - 1;
+	const char       *value = "";
+	size_t            len = 0, left = query ? text_length(query) : 0;
+
+	while (left > 0) {
+		const char *end   = memchr(query, '&', left);
+		size_t      piece = end ? (size_t)(end - query) : left;
+
+		if (piece >= skip && memcmp(query, key, skip) == 0) {
+			value = query + skip;
+			len   = piece - skip;
+		}
+		piece += end ? 1 : 0;
+		query += piece;
+		left -= piece;
+	}
+	lobby_clean(out, LOBBY_VERSION_CHARS, value, len);
 }
 
 /* Integer fields */
@@ -100,7 +128,7 @@ static bool read_int(int64_t *out, const struct json *body, const char *key)
 		return true;
 	case JSON_IS_STRING:
 		text = json_member_string(&len, body, key);
-		lobby_trim(&text, &len);
+		clean_trim(&text, &len);
 		return read_decimal(out, text, len);
 	case JSON_IS_MISSING:
 	case JSON_IS_NULL:

@@ -103,9 +103,6 @@ bool    lobby_read_bool(const struct json *body, const char *key, bool otherwise
  */
 void lobby_clean(char *out, size_t chars_max, const char *text, size_t len);
 
-/* Without the white space (of Unicode) at both ends: moves *text, shortens *len. */
-void lobby_trim(const char **text, size_t *len);
-
 /* Empty, or N.N.Nx: two numbers of 1-2 digits, a third with 0-2 letters a-z behind it. */
 bool lobby_game_is_good(const char *game);
 

@@ -18,6 +18,8 @@
 /* libwebsockets keeps a table with a place for each descriptor the process may have. */
 #define FILES_MAX 131072
 
+#define UDP_BUFFER_BYTES (4 * 1024 * 1024)
+
 #define SOCKET_MODE 0660
 #define FOLDER_MODE 0750
 
@@ -31,40 +33,43 @@ static void drop(int fd)
 	errno = why;
 }
 
-/* Says why binding text failed; errno tells. */
-static enum err explain_tcp(const char *text, FILE *report)
+/* Says why binding text failed; errno tells. over is "" or " over UDP", for a port that both have. */
+static enum err explain(const char *text, const char *over, FILE *report)
 {
 	int why = errno;
 
 	if (why == EADDRINUSE)
-		fprintf(report, "%s is in use by another program; stop it or choose another port\n", text);
+		fprintf(report, "%s%s is in use by another program; stop it or choose another port\n", text, over);
 	else if (why == EACCES)
 		fprintf(report,
-		        "%s is not allowed for this user; choose a port above 1023 or grant CAP_NET_BIND_SERVICE\n",
-		        text);
+		        "%s%s is not allowed for this user; choose a port above 1023 or grant CAP_NET_BIND_SERVICE\n",
+		        text, over);
 	else if (why == EADDRNOTAVAIL)
-		fprintf(report, "%s is not an address of this machine; choose one that \"ip address\" shows\n", text);
+		fprintf(report, "%s%s is not an address of this machine; choose one that \"ip address\" shows\n", text,
+		        over);
 	else if (why == EAFNOSUPPORT)
-		fprintf(report, "%s cannot be used, this machine has no IPv6; take it out of the setting\n", text);
+		fprintf(report, "%s%s cannot be used, this machine has no IPv6; take it out of the setting\n", text,
+		        over);
 	else
-		fprintf(report, "%s cannot be listened on: %s\n", text, strerror(why));
+		fprintf(report, "%s%s cannot be listened on: %s\n", text, over, strerror(why));
 	errno = why;
 	return why == EADDRINUSE ? ERR_HELD : ERR_IO;
 }
 
-/* Binds and listens; false with errno set. */
-static bool bind_tcp(int fd, const struct addr *a, struct addr *bound)
+static bool set(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value)) == 0;
+}
+
+static bool bind_at(int fd, const struct addr *a, struct addr *bound)
 {
 	struct sockaddr_storage sa;
 	socklen_t               len;
-	int                     yes = 1;
 
 	addr_to_sockaddr(&sa, &len, a);
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0)
+	if (sa.ss_family == AF_INET6 && !set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1))
 		return false;
-	if (sa.ss_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof(yes)) != 0)
-		return false;
-	if (bind(fd, (struct sockaddr *)&sa, len) != 0 || listen(fd, SOMAXCONN) != 0)
+	if (bind(fd, (struct sockaddr *)&sa, len) != 0)
 		return false;
 	len = sizeof(sa);
 	if (getsockname(fd, (struct sockaddr *)&sa, &len) != 0)
@@ -73,19 +78,68 @@ static bool bind_tcp(int fd, const struct addr *a, struct addr *bound)
 	return true;
 }
 
+static bool begin_tcp(int fd, const struct addr *a, struct addr *bound)
+{
+	return set(fd, SOL_SOCKET, SO_REUSEADDR, 1) && bind_at(fd, a, bound) && listen(fd, SOMAXCONN) == 0;
+}
+
+/*
+ * The system's own buffers hold some hundred datagrams, which is what comes while the loop does something else for a
+ * millisecond. Its limit for them is passed by where the process may do that. A port is not shared (SO_REUSEADDR): for UDP that
+ * would let another program take what is ours.
+ */
+static bool begin_udp(int fd, const struct addr *a, struct addr *bound)
+{
+	if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, UDP_BUFFER_BYTES))
+		set(fd, SOL_SOCKET, SO_RCVBUF, UDP_BUFFER_BYTES);
+	if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, UDP_BUFFER_BYTES))
+		set(fd, SOL_SOCKET, SO_SNDBUF, UDP_BUFFER_BYTES);
+	return bind_at(fd, a, bound);
+}
+
+static enum err parse(struct addr *out, const char *text, FILE *report)
+{
+	if (addr_parse(out, text, strlen(text), true) == ERR_OK)
+		return ERR_OK;
+	fprintf(report, "%s is no address with a port; write it like 127.0.0.1:80 or [::1]:80\n", text);
+	errno = EINVAL;
+	return ERR_MALFORMED;
+}
+
 enum err listen_tcp(int *fd, struct addr *bound, const char *text, FILE *report)
 {
 	struct addr a;
 
-	if (addr_parse(&a, text, strlen(text), true) != ERR_OK) {
-		fprintf(report, "%s is no address with a port; write it like 127.0.0.1:80 or [::1]:80\n", text);
+	if (parse(&a, text, report) != ERR_OK)
+		return ERR_MALFORMED;
+
+	int s = socket(a.family == ADDR_IPV6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s < 0 || !begin_tcp(s, &a, bound)) {
+		enum err e = explain(text, "", report);
+		drop(s);
+		return e;
+	}
+	*fd = s;
+	return ERR_OK;
+}
+
+enum err listen_udp(int *fd, struct addr *bound, const char *text, uint16_t port, FILE *report)
+{
+	struct addr a;
+
+	if (parse(&a, text, report) != ERR_OK)
+		return ERR_MALFORMED;
+	if (a.family != ADDR_IPV4) {
+		fprintf(report, "%s over UDP cannot be used, only IPv4 can; write it like 127.0.0.1:80\n", text);
 		errno = EINVAL;
 		return ERR_MALFORMED;
 	}
+	if (a.port == 0)
+		a.port = port;
 
-	int s = socket(a.family == ADDR_IPV6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (s < 0 || !bind_tcp(s, &a, bound)) {
-		enum err e = explain_tcp(text, report);
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s < 0 || !begin_udp(s, &a, bound)) {
+		enum err e = explain(text, " over UDP", report);
 		drop(s);
 		return e;
 	}

@@ -18,6 +18,13 @@
 enum err listen_tcp(int *fd, struct addr *bound, const char *text, FILE *report);
 
 /*
+ * A bound, non-blocking, close-on-exec UDP socket for "1.2.3.4:80" (IPv4 only), with receive and send buffers of some MiB as far
+ * as the system lets it; like listen_tcp otherwise. port: what is used instead when the text says 0, to have TCP and UDP on one
+ * (ERR_HELD: try with another one); 0: none.
+ */
+enum err listen_udp(int *fd, struct addr *bound, const char *text, uint16_t port, FILE *report);
+
+/*
  * The same for a unix socket; its folder is made (0750) when missing, a stale socket is removed (call it only under the
  * data folder's lock), the socket gets mode 0660.
  */

@@ -6,10 +6,11 @@
  * sent in one turn leaves in one write.
  *
  *	accepted --------> bytes..., fetch/sent... --------> closed
- *	     \__ refused: closed without a byte, nothing more is called
+ *	     \                    \__ tcp_take: nothing more is called
+ *	      \__ refused: closed without a byte, nothing more is called
  *
- * Everything here is for the loop thread. closed comes exactly once for each that was accepted, never from inside another
- * function of this header.
+ * Everything here is for the loop thread. closed comes exactly once for each that was accepted and not taken, never from
+ * inside another function of this header.
  */
 #ifndef NET_TCP_H
 #define NET_TCP_H
@@ -58,6 +59,16 @@ struct tcp_handler {
 	size_t (*fetch)(void *data, struct iovec *pieces, size_t count);
 	/* So many bytes of that have left (in TLS: were taken over). Once for each write. */
 	void (*sent)(void *data, size_t bytes, int64_t now_ms);
+	/*
+	 * The peer's output has ended (its FIN; in TLS its word for it): nothing more comes. NULL: that is the end both ways, and
+	 * the connection is closed. Else the part goes on sending, and ends it by tcp_close.
+	 */
+	void (*ended)(void *data, int64_t now_ms);
+	/*
+	 * In a pause: the peer's output has ended, behind what waits unread. It is said once for a connection; ended comes all
+	 * the same, after those bytes, when the pause is over. NULL: that is early enough. Never in TLS.
+	 */
+	void (*ended_unread)(void *data, int64_t now_ms);
 	/* The connection is gone; c is invalid after the call. */
 	void (*closed)(void *data, enum tcp_end why, int64_t now_ms);
 };
@@ -102,10 +113,26 @@ void tcp_flush(struct tcp_conn *c);
 
 /*
  * Sends what waits (fetch goes on, for at most limits.ws_close_ms), then FIN; what the peer still sends is read and dropped
- * for a moment (2 s, 256 KiB), so that our last bytes are not destroyed by a reset. bytes is not called any more. At most 64
- * are on their way out in this manner; with one more, the first of them is reset.
+ * for a moment (2 s, and 256 KiB but in a pause), so that our last bytes are not destroyed by a reset. bytes is not
+ * called any more. At most 64 are on their way out in this manner; with one more, the first of them is reset.
  */
 void tcp_close(struct tcp_conn *c);
+
+/*
+ * bytes is not called until tcp_resume: what the peer sends waits in the kernel, and its end and its errors are not noticed
+ * before that, but by ended_unread, and for a reset, by which what waits is lost. What tcp had read already was in the last call of bytes. Also from
+ * inside accepted; said again, or when it is closed already, they do nothing.
+ */
+void tcp_pause(struct tcp_conn *c);
+void tcp_resume(struct tcp_conn *c);
+
+/*
+ * Gives the connection away: returns its socket, which is the caller's from here on, non-blocking and closed on exec; what the
+ * part had not sent is not sent. Nothing of the handler is called any more, closed neither; c is gone. Not in TLS. It may be
+ * called from inside the handler's functions. -1: it has ended in this turn already, or is being closed, by whomever; closed
+ * comes as always.
+ */
+int tcp_take(struct tcp_conn *c);
 
 /* The end at once, by a reset; what the kernel still holds is gone. */
 void tcp_reset(struct tcp_conn *c);

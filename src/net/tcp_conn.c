@@ -52,18 +52,56 @@ void tcp_reset(struct tcp_conn *c)
 	tcp_conn_end(c, TCP_END_OURS, true);
 }
 
+/* The part wants nothing of what comes, as long as there is a part: a handshake goes on, and after the close all is dropped. */
+static bool is_held(const struct tcp_conn *c)
+{
+	return c->is_paused && c->phase == TCP_CONN_OPEN;
+}
+
+static void set_paused(struct tcp_conn *c, bool is_paused)
+{
+	loop_assert_thread(c->tcp->loop);
+	if (c->phase >= TCP_CONN_CLOSING)
+		return;
+	c->is_paused = is_paused;
+
+	/* No event will tell of an end that was read already. But TLS says it as often as it is asked. */
+	if (!is_paused && c->end_waits) {
+		c->end_waits  = false;
+		c->needs_room = true;
+	}
+	if (c->watched) /* from inside accepted it is not yet */
+		tcp_conn_watch(c);
+}
+
+void tcp_pause(struct tcp_conn *c)
+{
+	set_paused(c, true);
+}
+
+void tcp_resume(struct tcp_conn *c)
+{
+	set_paused(c, false);
+}
+
 static void end_for_memory(struct tcp_conn *c, enum tcp_end why)
 {
 	metric_inc(M_TCP_REFUSED_MEMORY);
 	tcp_conn_end(c, why, true);
 }
 
+static bool wants_unread_end(const struct tcp_conn *c)
+{
+	return c->listener->on.handler->ended_unread && !c->ssl && !c->is_unread_told && !c->peer_is_done;
+}
+
 void tcp_conn_watch(struct tcp_conn *c)
 {
-	bool               reads  = !c->needs_room && !c->peer_is_done;
-	bool               writes = c->needs_room || c->is_stuck;
-	uint32_t           events = EPOLLERR | (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
-	struct epoll_event e      = { .events = events, .data.ptr = c };
+	bool     reads       = !c->needs_room && !c->peer_is_done && !is_held(c);
+	bool     writes      = (c->needs_room && !is_held(c)) || c->is_stuck;
+	bool     waits       = is_held(c) && wants_unread_end(c);
+	uint32_t events      = EPOLLERR | (reads ? EPOLLIN : 0) | (waits ? EPOLLRDHUP : 0) | (writes ? EPOLLOUT : 0);
+	struct epoll_event e = { .events = events, .data.ptr = c };
 
 	if (c->watched == events)
 		return;
@@ -157,6 +195,25 @@ static void shake(struct tcp_conn *c, int64_t now_ms)
 	}
 }
 
+static void on_end(struct tcp_conn *c, int64_t now_ms)
+{
+	const struct tcp_handler *h = c->listener->on.handler;
+
+	if (c->is_paused) {
+		c->end_waits = true;
+		return;
+	}
+	if (!h->ended) {
+		tcp_conn_end(c, TCP_END_PEER, false);
+		return;
+	}
+	c->peer_is_done = true;
+	c->needs_room   = false;
+	tcp_conn_watch(c);
+	if (c->phase == TCP_CONN_OPEN)
+		h->ended(c->data, now_ms);
+}
+
 static void read_some(struct tcp_conn *c, int64_t now_ms)
 {
 	struct tcp *t    = c->tcp;
@@ -167,15 +224,34 @@ static void read_some(struct tcp_conn *c, int64_t now_ms)
 		c->listener->on.handler->bytes(c->data, t->turn, len, now_ms);
 	if (c->phase != TCP_CONN_OPEN) /* the part had enough of it */
 		return;
-	if (says == WIRE_END || says == WIRE_BROKEN) {
-		/* Its FIN is the end both ways. A part that goes on sending after it would have to say so here. */
+	if (says == WIRE_BROKEN) {
 		tcp_conn_end(c, TCP_END_PEER, false);
+		return;
+	}
+	if (says == WIRE_END) {
+		on_end(c, now_ms);
 		return;
 	}
 	c->needs_room = says == WIRE_ROOM;
 	if (c->needs_room)
 		tcp_stall_watch(c, now_ms);
 	tcp_conn_watch(c);
+}
+
+static void on_open_events(struct tcp_conn *c, uint32_t events, int64_t now_ms)
+{
+	if (!c->is_paused && !c->peer_is_done) {
+		if (c->needs_room || (events & ~(uint32_t)EPOLLOUT))
+			read_some(c, now_ms);
+	} else if (events & (EPOLLERR | EPOLLHUP)) {
+		/* Reading would not tell: it begins with what came before, and says no more than the end after one. */
+		tcp_conn_end(c, TCP_END_PEER, false);
+	} else if (events & EPOLLRDHUP && wants_unread_end(c)) {
+		c->is_unread_told = true;
+		tcp_conn_watch(c);
+		if (c->phase == TCP_CONN_OPEN)
+			c->listener->on.handler->ended_unread(c->data, now_ms);
+	}
 }
 
 void tcp_conn_on_events(struct tcp_conn *c, uint32_t events, int64_t now_ms)
@@ -190,10 +266,10 @@ void tcp_conn_on_events(struct tcp_conn *c, uint32_t events, int64_t now_ms)
 		c->is_stuck = false;
 		tcp_wake(c);
 	}
-	if (c->phase != TCP_CONN_OPEN && (events & ~(uint32_t)EPOLLOUT))
+	if (c->phase == TCP_CONN_OPEN)
+		on_open_events(c, events, now_ms);
+	else if (events & ~(uint32_t)EPOLLOUT)
 		tcp_conn_drop_input(c);
-	else if (c->phase == TCP_CONN_OPEN && (c->needs_room || (events & ~(uint32_t)EPOLLOUT)))
-		read_some(c, now_ms);
 }
 
 void tcp_conn_flush(struct tcp_conn *c, int64_t now_ms)

@@ -4,13 +4,14 @@
  *	SHAKING --TLS is up--> OPEN --tcp_close--> CLOSING --all is out--> LINGER --the peer's FIN, 2 s--> GONE
  *	   \______________failed, tcp_close___________________________________/
  *	any --the network's end, tcp_reset, a deadline--> GONE
+ *	OPEN --tcp_take--> GONE
  *
  *	SHAKING	 the TLS handshake; a plain connection begins OPEN
- *	OPEN	 bytes both ways
+ *	OPEN	 bytes both ways, or only to a peer that has ended its own
  *	CLOSING	 nothing is delivered any more; what waits is sent
  *	LINGER	 our FIN is out; what still comes is thrown away, because closing over unread bytes makes a reset, which can
  *		 overtake our last words
- *	GONE	 nothing is left but to report and free it, at the end of the turn
+ *	GONE	 nothing is left but to report and free it, at the end of the turn; one that was taken is not reported
  */
 #ifndef NET_TCP_CONN_H
 #define NET_TCP_CONN_H
@@ -54,6 +55,10 @@ struct tcp_conn {
 	bool                       is_stuck;     /* output waits: the wire says when it takes more */
 	bool                       needs_room;   /* TLS reads nothing before it could send something */
 	bool                       peer_is_done; /* its FIN was seen while we still send */
+	bool                       is_paused;
+	bool                       end_waits;      /* it was read, in TLS behind the bytes at which the part paused */
+	bool                       is_unread_told; /* ended_unread was called */
+	bool                       is_taken;
 	bool                       is_exempt;
 	struct tcp                *tcp;
 	const struct tcp_wire     *wire;

@@ -4,6 +4,7 @@
 #include "base/metric.h"
 #include "os/log.h"
 
+#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -14,30 +15,50 @@
 #define LINGER_MS         2000
 #define DROPPED_BYTES_MAX (256 * 1024) /* who sends that much after the close does not listen */
 
-void tcp_conn_end(struct tcp_conn *c, enum tcp_end why, bool reset)
+/* Nothing is done with it any more; returns its socket. It is freed later, since epoll may have told of it in this turn. */
+static int let_go(struct tcp_conn *c)
 {
-	struct linger now = { .l_onoff = 1, .l_linger = 0 };
+	int fd = c->fd;
 
-	if (c->phase == TCP_CONN_GONE)
-		return;
-	if (list_is_empty(&c->in_leaving))
-		c->why = why;
-	else
+	if (!list_is_empty(&c->in_leaving))
 		c->tcp->leaving_count--;
 	list_remove(&c->in_leaving);
 	list_remove(&c->in_dirty);
 	timer_clear(&c->timer);
 	c->phase = TCP_CONN_GONE;
 
-	tcp_tls_fini(c);
-	if (reset)
-		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	/* By name: a child being started could hold the descriptor a moment longer, and epoll would go on telling of it. */
 	if (c->watched)
-		epoll_ctl(c->tcp->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
-	close(c->fd);
+		epoll_ctl(c->tcp->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 	c->fd = -1;
 	list_append(&c->tcp->ended, &c->in_ended);
+	return fd;
+}
+
+void tcp_conn_end(struct tcp_conn *c, enum tcp_end why, bool reset)
+{
+	struct linger now = { .l_onoff = 1, .l_linger = 0 };
+	int           fd;
+
+	if (c->phase == TCP_CONN_GONE)
+		return;
+	if (list_is_empty(&c->in_leaving))
+		c->why = why;
+	tcp_tls_fini(c);
+	fd = let_go(c);
+	if (reset)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	close(fd);
+}
+
+int tcp_take(struct tcp_conn *c)
+{
+	loop_assert_thread(c->tcp->loop);
+	assert(!tcp_conn_is_tls(c));
+	if (c->phase != TCP_CONN_OPEN)
+		return -1;
+	c->is_taken = true;
+	return let_go(c);
 }
 
 static void enter_leaving(struct tcp_conn *c, enum tcp_end why, int64_t patience_ms, int64_t now_ms)
@@ -67,6 +88,8 @@ void tcp_conn_leave(struct tcp_conn *c, enum tcp_end why, int64_t now_ms)
 	c->phase = TCP_CONN_CLOSING;
 	enter_leaving(c, why, c->tcp->conf->limits.ws_close_ms, now_ms);
 	tcp_wake(c);
+	if (c->is_paused && c->watched)
+		tcp_conn_watch(c); /* its input is dropped from now on: it may read nothing before that has room */
 }
 
 void tcp_conn_linger(struct tcp_conn *c, int64_t now_ms)
@@ -95,7 +118,7 @@ void tcp_conn_drop_input(struct tcp_conn *c)
 		tcp_conn_watch(c);
 		return;
 	}
-	if (n > 0)
+	if (n > 0 && !c->is_paused) /* whose peer we kept waiting, so that much may be under way */
 		c->dropped_bytes += (size_t)n;
 	if (n <= 0 || c->dropped_bytes > DROPPED_BYTES_MAX)
 		tcp_conn_end(c, c->why, false);
@@ -116,7 +139,7 @@ void tcp_conn_on_deadline(struct tcp_conn *c)
 
 static void free_conn(struct tcp_conn *c)
 {
-	log_debug("tcp", c->id, "ends", "connections=%zu", c->tcp->conn_count - 1);
+	log_debug("tcp", c->id, c->is_taken ? "is taken" : "ends", "connections=%zu", c->tcp->conn_count - 1);
 	list_remove(&c->in_conns);
 	c->tcp->conn_count--;
 	metric_add(M_TCP_CONNECTIONS, -1);
@@ -132,7 +155,7 @@ void tcp_conn_reap(struct tcp *t, int64_t now_ms)
 		void            *data = c->data;
 
 		c->data = NULL;
-		if (data)
+		if (data && !c->is_taken)
 			c->listener->on.handler->closed(data, c->why, now_ms);
 		free_conn(c);
 	}

@@ -125,8 +125,13 @@ enum err ws_new(struct ws **out, struct loop *l, const struct conf *conf, FILE *
 
 void ws_route(struct ws *ws, const char *path, const struct ws_handler *h)
 {
-	assert(ws->route_count < WS_ROUTES_MAX);
-	ws->routes[ws->route_count++] = (struct ws_route){ .path = path, .handler = h };
+	struct ws_route *route = &ws->routes[ws->route_count];
+
+	assert(ws->route_count < WS_ROUTES_MAX && h->message_max <= UINT32_MAX);
+	ws->route_count++;
+	*route = (struct ws_route){ .path = path, .handler = h, .queue_limits = ws->queue_limits };
+	if (h->control_max)
+		route->queue_limits.control_bytes = h->control_max;
 }
 
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg)

@@ -1,5 +1,5 @@
 /*
- * WebSocket connections on the loop (RFC 6455, version 13, no extension, no subprotocol).
+ * WebSocket connections on the loop (RFC 6455, version 13, no extension; a subprotocol where a part has one).
  *
  * Who listens: our own sockets, accepted in small helpings, with limits per address and in all, before the library sees
  * them. The library (libwebsockets) does TLS, the request's head and the upgrade. After it, bytes are read and written
@@ -48,6 +48,17 @@ struct ws_handler {
 	void (*message)(void *data, uint8_t *bytes, size_t len, int64_t now_ms);
 	/* The connection is gone; c is invalid after the call. */
 	void (*closed)(void *data, int64_t now_ms);
+	/* A pong came; also one to a ping of the server's own, which is empty. NULL: nobody asks. */
+	void (*pong)(void *data, const uint8_t *payload, size_t len, int64_t now_ms);
+	/*
+	 * The one subprotocol that is spoken here (at most 62 bytes): chosen when the client offers it, and one who offers
+	 * others only is refused with 400; one who offers none is let in. NULL: what is offered is ignored. A list of over 126
+	 * bytes, or that is none, is refused here and there.
+	 */
+	const char *subprotocol;
+	size_t      message_max; /* bytes of one message, longer ones close with 1009; 0: WS_MESSAGE_BYTES_MAX */
+	size_t      control_max; /* bytes of control messages that may wait; 0: limits.ws_control */
+				 /* Both go by the handler that opened the connection, also after ws_hand_over. */
 };
 
 /*
@@ -109,6 +120,15 @@ bool ws_send_datagram(struct ws_conn *c, uint32_t tag, const void *head, size_t 
 
 /* Drops every waiting datagram of this tag that has not begun to leave. */
 void ws_drop_tag(struct ws_conn *c, uint32_t tag);
+
+/* The message that is being reported is a text message. */
+bool ws_message_is_text(const struct ws_conn *c);
+
+/* A ping with this payload (at most 125 bytes), among the control messages and counted as one. */
+void ws_ping(struct ws_conn *c, const void *payload, size_t len);
+
+/* As ws_close, with a status (RFC 6455, 7.4). A connection that is closing already keeps its own. */
+void ws_close_status(struct ws_conn *c, uint16_t status);
 
 /* Sends what waits, then an empty close frame, waits for the peer's, ends TCP; after limits.ws_close_ms a reset. */
 void ws_close(struct ws_conn *c);

@@ -233,6 +233,19 @@ void ws_conn_go_on(struct ws_conn *c, int64_t now_ms)
 		read_some(c, now_ms);
 }
 
+void ws_conn_route(struct ws_conn *c, const struct ws_route *route)
+{
+	c->handler      = route->handler;
+	c->queue.limits = &route->queue_limits;
+	if (c->handler->message_max)
+		c->input.message_max = (uint32_t)c->handler->message_max;
+}
+
+bool ws_message_is_text(const struct ws_conn *c)
+{
+	return c->input.is_text;
+}
+
 void ws_hand_over(struct ws_conn *c, const struct ws_handler *h, void *data)
 {
 	c->handler = h;
@@ -280,12 +293,13 @@ void ws_conn_take_wire(struct ws_conn *c, int64_t now_ms)
 		read_some(c, now_ms);
 }
 
-bool ws_conn_on_early_message(struct ws_conn *c, void *bytes, size_t len)
+bool ws_conn_on_early_message(struct ws_conn *c, void *bytes, size_t len, bool is_text)
 {
-	if (c->phase != WS_OPEN || len == 0)
+	if (c->phase != WS_OPEN || len == 0 || len > c->input.message_max)
 		return false;
 	if (c->is_paused || c->kept)
-		return ws_conn_keep_message(c, bytes, len);
+		return ws_conn_keep_message(c, bytes, len, is_text);
+	c->input.is_text = is_text;
 	c->handler->message(c->data, bytes, len, loop_now_ms(c->ws->loop));
 	return true;
 }
@@ -320,6 +334,13 @@ void ws_conn_close_after_peer(struct ws_conn *c, enum metric why, int64_t now_ms
 void ws_close(struct ws_conn *c)
 {
 	ws_conn_close(c, M_WS_CLOSED_SERVER, loop_now_ms(c->ws->loop));
+}
+
+void ws_close_status(struct ws_conn *c, uint16_t status)
+{
+	if (c->phase == WS_OPEN)
+		c->close_status = status;
+	ws_close(c);
 }
 
 void ws_reset(struct ws_conn *c)

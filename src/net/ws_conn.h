@@ -55,6 +55,7 @@ struct ws_conn {
 	bool                     needs_room;   /* TLS reads nothing before it could send something */
 	bool                     close_queued; /* our close frame is in the queue or out */
 	bool                     peer_closed;  /* no close frame of the peer is to be waited for */
+	uint16_t                 close_status; /* of our close frame; 0: it is empty */
 	bool                     has_client;   /* client is known; a bad forwarding field leaves it unknown */
 	bool                     is_forwarded, is_exempt;
 	bool                     is_counted; /* under the key of its client */
@@ -86,6 +87,7 @@ struct ws_conn {
 struct ws_route {
 	const char              *path; /* NULL: any other */
 	const struct ws_handler *handler;
+	struct ws_queue_limits   queue_limits;
 };
 
 struct ws_listener {
@@ -165,7 +167,10 @@ void ws_conn_take_wire(struct ws_conn *c, int64_t now_ms);
 void ws_conn_go_on(struct ws_conn *c, int64_t now_ms);
 
 /* A whole message that the library read together with the head. False: it may not be. */
-bool ws_conn_on_early_message(struct ws_conn *c, void *bytes, size_t len);
+bool ws_conn_on_early_message(struct ws_conn *c, void *bytes, size_t len, bool is_text);
+
+/* The request of this route is let in: its part's limits hold from here on. */
+void ws_conn_route(struct ws_conn *c, const struct ws_route *route);
 
 /* Starts the closing handshake, once; why is counted. What the peer says is no longer delivered. */
 void ws_conn_close(struct ws_conn *c, enum metric why, int64_t now_ms);
@@ -190,7 +195,7 @@ void ws_conn_on_bytes(struct ws_conn *c, uint8_t *bytes, size_t len, int64_t now
 void ws_conn_on_kept(struct ws_conn *c, int64_t now_ms);
 
 /* Keeps a whole message for later. False: out of memory. */
-bool ws_conn_keep_message(struct ws_conn *c, const void *bytes, size_t len);
+bool ws_conn_keep_message(struct ws_conn *c, const void *bytes, size_t len, bool is_text);
 
 /* Memory held for input. */
 size_t ws_conn_held(const struct ws_conn *c);

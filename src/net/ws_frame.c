@@ -154,6 +154,8 @@ static void take_head(struct ws_input *in, const uint8_t *head, size_t len)
 		in->control_len = 0;
 	else
 		in->in_message = true;
+	if (in->opcode == WS_TEXT || in->opcode == WS_BINARY)
+		in->is_text = in->opcode == WS_TEXT;
 	memcpy(in->mask, head + len - 4, 4);
 }
 
@@ -216,6 +218,11 @@ static bool keep(struct ws_input *in, const uint8_t *data, size_t len)
 	return true;
 }
 
+static enum ws_input_what meaning_of(uint8_t opcode)
+{
+	return opcode == WS_PING ? WS_INPUT_PING : opcode == WS_PONG ? WS_INPUT_PONG : WS_INPUT_CLOSE;
+}
+
 static struct ws_input_event on_control(struct ws_input *in, uint8_t *data, size_t len, bool whole)
 {
 	static const struct ws_input_event nothing = { .what = WS_INPUT_MORE };
@@ -229,9 +236,7 @@ static struct ws_input_event on_control(struct ws_input *in, uint8_t *data, size
 	if (!whole)
 		return nothing;
 	in->control_len = 0;
-	if (in->opcode == WS_PONG)
-		return nothing;
-	return (struct ws_input_event){ in->opcode == WS_PING ? WS_INPUT_PING : WS_INPUT_CLOSE, data, len };
+	return (struct ws_input_event){ meaning_of(in->opcode), data, len };
 }
 
 static struct ws_input_event on_data(struct ws_input *in, uint8_t *data, size_t len, bool whole)

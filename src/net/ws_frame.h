@@ -32,6 +32,7 @@ struct ws_input {
 	bool     in_message; /* a message has begun and its last frame is not whole */
 	bool     handed_out; /* message was given to the caller and goes at the next call */
 	bool     broken;     /* after an error nothing more is understood */
+	bool     is_text;    /* the message, under way or handed out last */
 	uint8_t  control_len;
 	uint8_t  mask[4];    /* turned so that mask[0] is for the next byte */
 	uint32_t frame_left; /* payload bytes still to come */
@@ -47,6 +48,7 @@ enum ws_input_what {
 	WS_INPUT_MORE,    /* every byte is used; wait for more */
 	WS_INPUT_MESSAGE, /* a whole message, text or binary, not empty */
 	WS_INPUT_PING,    /* with its payload */
+	WS_INPUT_PONG,    /* the same */
 	WS_INPUT_CLOSE,   /* the peer's close frame, whatever it carries */
 	WS_INPUT_BAD,     /* not what a client may send */
 	WS_INPUT_TOO_BIG, /* a message over the limit: announced, not necessarily sent */
@@ -65,7 +67,7 @@ void ws_input_fini(struct ws_input *in);
 /*
  * Takes bytes from *at on, unmasking them where they lie, and moves *at past what it used. Call it until it says
  * WS_INPUT_MORE (then *at is end) or an error, after which it says only that error's kind, WS_INPUT_BAD.
- * Pongs and empty messages are passed over.
+ * Empty messages are passed over.
  */
 struct ws_input_event ws_input_next(struct ws_input *in, uint8_t **at, uint8_t *end);
 

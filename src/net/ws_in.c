@@ -4,7 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIT_MASK 0x80
+#define BIT_MASK       0x80
+#define STATUS_TOO_BIG 1009 /* RFC 6455, 7.4.1 */
+
+/* Parts that say how long a message may be have clients that want to know why they were closed. */
+static void on_too_big(struct ws_conn *c, int64_t now_ms)
+{
+	if (c->phase == WS_OPEN && c->handler->message_max)
+		c->close_status = STATUS_TOO_BIG;
+	ws_conn_close_after_peer(c, M_WS_CLOSED_TOO_BIG, now_ms);
+}
 
 static void on_event(struct ws_conn *c, const struct ws_input_event *e, int64_t now_ms)
 {
@@ -18,6 +27,10 @@ static void on_event(struct ws_conn *c, const struct ws_input_event *e, int64_t 
 		if (c->phase == WS_OPEN)
 			ws_conn_put_pong(c, e->data, e->len, now_ms);
 		break;
+	case WS_INPUT_PONG:
+		if (c->phase == WS_OPEN && c->handler->pong)
+			c->handler->pong(c->data, e->data, e->len, now_ms);
+		break;
 	case WS_INPUT_CLOSE:
 		ws_conn_close_after_peer(c, M_WS_CLOSED_PEER, now_ms);
 		break;
@@ -25,7 +38,7 @@ static void on_event(struct ws_conn *c, const struct ws_input_event *e, int64_t 
 		ws_conn_close_after_peer(c, M_WS_CLOSED_PROTOCOL, now_ms);
 		break;
 	case WS_INPUT_TOO_BIG:
-		ws_conn_close_after_peer(c, M_WS_CLOSED_TOO_BIG, now_ms);
+		on_too_big(c, now_ms);
 		break;
 	case WS_INPUT_NOMEM:
 		ws_conn_close_after_peer(c, M_WS_CLOSED_MEMORY, now_ms);
@@ -49,11 +62,11 @@ static bool keep(struct ws_conn *c, const uint8_t *bytes, size_t len)
 }
 
 /* As the frame that it would be from a client: what is kept is read like what comes. */
-bool ws_conn_keep_message(struct ws_conn *c, const void *bytes, size_t len)
+bool ws_conn_keep_message(struct ws_conn *c, const void *bytes, size_t len, bool is_text)
 {
 	static const uint8_t no_mask[4] = { 0 };
 	uint8_t              head[WS_FRAME_HEAD_BYTES_MAX];
-	size_t               head_len = ws_frame_head(head, WS_BINARY, len);
+	size_t               head_len = ws_frame_head(head, is_text ? WS_TEXT : WS_BINARY, len);
 
 	head[1] |= BIT_MASK;
 	return keep(c, head, head_len) && keep(c, no_mask, sizeof(no_mask)) && keep(c, bytes, len);

@@ -80,9 +80,8 @@ static bool put_control(struct ws_conn *c, enum ws_opcode opcode, const void *da
 	return true;
 }
 
-static void send_message(struct ws_conn *c, enum ws_opcode opcode, const void *data, size_t len)
+static void send_frame(struct ws_conn *c, enum ws_opcode opcode, const void *data, size_t len)
 {
-	assert(len > 0); /* clients take an empty message for a broken connection */
 	if (c->phase != WS_OPEN)
 		return;
 	if (put_control(c, opcode, data, len))
@@ -93,12 +92,14 @@ static void send_message(struct ws_conn *c, enum ws_opcode opcode, const void *d
 
 void ws_send(struct ws_conn *c, const void *data, size_t len)
 {
-	send_message(c, WS_BINARY, data, len);
+	assert(len > 0); /* clients take an empty message for a broken connection */
+	send_frame(c, WS_BINARY, data, len);
 }
 
 void ws_send_text(struct ws_conn *c, const void *data, size_t len)
 {
-	send_message(c, WS_TEXT, data, len);
+	assert(len > 0);
+	send_frame(c, WS_TEXT, data, len);
 }
 
 void ws_flush(struct ws_conn *c)
@@ -207,6 +208,19 @@ void ws_conn_put_ping(struct ws_conn *c)
 		after_put(c);
 }
 
+void ws_ping(struct ws_conn *c, const void *payload, size_t len)
+{
+	assert(len <= WS_FRAME_CONTROL_BYTES_MAX);
+	send_frame(c, WS_PING, payload, len);
+}
+
+static bool put_close(struct ws_conn *c)
+{
+	uint8_t status[2] = { (uint8_t)(c->close_status >> 8), (uint8_t)c->close_status };
+
+	return put_control(c, WS_CLOSE, status, c->close_status ? sizeof(status) : 0);
+}
+
 /* Hands the queue to the wire. False when that was the connection's end, or the wire took no more. */
 static bool write_queue(struct ws_conn *c, int64_t now_ms)
 {
@@ -240,11 +254,11 @@ void ws_conn_flush(struct ws_conn *c, int64_t now_ms)
 	bool want_close = c->phase == WS_CLOSING && !c->close_queued;
 
 	if (want_close && c->queue.datagrams.bytes == 0)
-		c->close_queued = put_control(c, WS_CLOSE, NULL, 0);
+		c->close_queued = put_close(c);
 	if (!write_queue(c, now_ms))
 		return;
 	if (want_close && !c->close_queued) {
-		c->close_queued = put_control(c, WS_CLOSE, NULL, 0);
+		c->close_queued = put_close(c);
 		if (!c->close_queued)
 			ws_conn_end(c, M_WS_CLOSED_MEMORY, true);
 		else if (!write_queue(c, now_ms))

@@ -4,6 +4,9 @@
  * told to read no more from it (it is "parked" there), and bytes go between the socket, or its TLS session, and our own
  * frames: one system call in and one out for many datagrams. When it ends, the library closes the socket.
  *
+ * Which subprotocol is spoken is our choice, too. The library lets in only who offers one of the names that it was given,
+ * and answers with that name; so the name it is given is a buffer, which holds what is to be found just then.
+ *
  * On a plain socket the library may not read before the head is whole and we have looked at it, see ws_peek.h.
  *
  * The library calls back about a socket whose ws_conn may have ended already; then its opaque pointer is NULL.
@@ -29,15 +32,19 @@
 #define PATH_BYTES_MAX     2048
 #define ANSWER_BYTES_MAX   160
 #define HEADER_POOL_SPARES 16
+#define OFFER_BYTES_MAX    126 /* of all offered subprotocols; of a longer list the library says nothing, and hangs up */
+#define OFFER_NAME_BYTES   64
 #define LATER_SECONDS      10
 #define UPDATE_PATH        "/update/"
 
 struct ws_upgrader {
-	struct ws          *ws;
-	struct lws_context *context;
-	struct lws_vhost   *plain, *tls;
-	struct ws_conn     *adopting;
-	bool                has_ended; /* sockets in this turn */
+	struct ws           *ws;
+	struct lws_context  *context;
+	struct lws_vhost    *plain, *tls;
+	struct ws_conn      *adopting;
+	struct lws_protocols protocols[3];
+	char subprotocol[OFFER_NAME_BYTES]; /* the one that the library is to find, then that it is to answer */
+	bool has_ended;                     /* sockets in this turn */
 };
 
 /* NULL: nobody is interested any more. */
@@ -91,18 +98,18 @@ static bool has_good_origin(const struct ws *ws, struct lws *wsi)
 	return false;
 }
 
-static const struct ws_handler *find_handler(const struct ws *ws, struct lws *wsi)
+static const struct ws_route *find_route(const struct ws *ws, struct lws *wsi)
 {
-	const struct ws_handler *other = NULL;
-	char                     path[PATH_BYTES_MAX];
+	const struct ws_route *other = NULL;
+	char                   path[PATH_BYTES_MAX];
 
 	if (lws_hdr_copy(wsi, path, sizeof(path), WSI_TOKEN_GET_URI) <= 0)
 		return NULL;
 	for (size_t i = 0; i < ws->route_count; i++) {
 		if (!ws->routes[i].path)
-			other = ws->routes[i].handler;
+			other = &ws->routes[i];
 		else if (strcmp(ws->routes[i].path, path) == 0)
-			return ws->routes[i].handler;
+			return &ws->routes[i];
 	}
 	return strncmp(path, UPDATE_PATH, strlen(UPDATE_PATH)) == 0 ? NULL : other;
 }
@@ -158,26 +165,90 @@ static void set_client_from_library(struct ws_conn *c, struct lws *wsi)
 		set_client(c, len > 0 ? field : NULL, (size_t)len);
 }
 
+/*
+ * What the client offers, read as the library will read it. any: one of the names, for a part that does not care. False: no
+ * list, or one that is longer than the library takes.
+ */
+static bool read_offer(struct lws *wsi, const char *wanted, char any[OFFER_NAME_BYTES], bool *has_wanted)
+{
+	char                list[OFFER_BYTES_MAX + 1], name[OFFER_NAME_BYTES];
+	struct lws_tokenize t;
+	int                 len = lws_hdr_copy(wsi, list, sizeof(list), WSI_TOKEN_PROTOCOL);
+
+	any[0]      = '\0';
+	*has_wanted = false;
+	if (len < 0)
+		return false;
+	lws_tokenize_init(&t, list,
+	                  LWS_TOKENIZE_F_COMMA_SEP_LIST | LWS_TOKENIZE_F_MINUS_NONTERM | LWS_TOKENIZE_F_DOT_NONTERM |
+	                          LWS_TOKENIZE_F_RFC7230_DELIMS);
+	t.len = (size_t)len;
+	for (;;) {
+		switch (lws_tokenize(&t)) {
+		case LWS_TOKZE_TOKEN:
+			if (lws_tokenize_cstr(&t, name, sizeof(name)))
+				return false;
+			memcpy(any, name, sizeof(name));
+			if (wanted && strcmp(name, wanted) == 0)
+				*has_wanted = true;
+			break;
+		case LWS_TOKZE_DELIMITER:
+			break;
+		case LWS_TOKZE_ENDED:
+			return any[0] != '\0';
+		default:
+			return false;
+		}
+	}
+}
+
+/* Has the library find the part's subprotocol, or any for a part without. False: what is offered does not suit. */
+static bool choose_subprotocol(struct ws_upgrader *u, struct lws *wsi, const struct ws_handler *h)
+{
+	bool has_wanted;
+
+	/* An empty field has no length either, and the library takes it for none. */
+	if (lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) == 0)
+		return true;
+	if (!read_offer(wsi, h->subprotocol, u->subprotocol, &has_wanted))
+		return false;
+	if (h->subprotocol)
+		text_format(u->subprotocol, sizeof(u->subprotocol), "%s", h->subprotocol);
+	return !h->subprotocol || has_wanted;
+}
+
 /* 0: let the library go on; -1: hang up, after an answer. */
 static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
 {
-	const struct ws_handler *handler;
-	enum metric              why;
+	const struct ws_route *route;
+	enum metric            why;
 
 	if (!c || !asks_for_websocket(wsi))
 		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
 	if (!has_good_origin(c->ws, wsi))
 		return refuse(wsi, c, "403 Forbidden", M_WS_REFUSED_ORIGIN);
-	handler = find_handler(c->ws, wsi);
-	if (!handler)
+	route = find_route(c->ws, wsi);
+	if (!route)
 		return refuse(wsi, c, "404 Not Found", M_WS_REFUSED_UPGRADE);
+	if (!choose_subprotocol(c->ws->upgrader, wsi, route->handler))
+		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
 	if (lws_is_ssl(wsi))
 		set_client_from_library(c, wsi);
 	if (!c->has_client)
 		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_FORWARDED);
 	if (!ws_admit_client(c, &why, loop_now_ms(c->ws->loop)))
 		return refuse(wsi, c, "503 Service Unavailable", why);
-	c->handler = handler;
+	ws_conn_route(c, route);
+	return 0;
+}
+
+/* It has found the name; what it answers with is what stands there now, and nothing when that is empty. */
+static int on_subprotocol(struct ws_conn *c)
+{
+	if (!c || !c->handler)
+		return -1;
+	if (!c->handler->subprotocol)
+		c->ws->upgrader->subprotocol[0] = '\0';
 	return 0;
 }
 
@@ -208,6 +279,8 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons reason, void *u
 	switch (reason) {
 	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
 		return on_upgrade_request(wsi, c);
+	case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+		return on_subprotocol(c);
 	case LWS_CALLBACK_ESTABLISHED:
 		return on_established(wsi, c);
 	case LWS_CALLBACK_WSI_DESTROY:
@@ -217,7 +290,7 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons reason, void *u
 	case LWS_CALLBACK_RECEIVE:
 		/* A frame right behind the head, where no client should send one yet, was read with it. */
 		if (c && lws_is_first_fragment(wsi) && lws_is_final_fragment(wsi) && !lws_remaining_packet_payload(wsi))
-			return ws_conn_on_early_message(c, in, len) ? 0 : -1;
+			return ws_conn_on_early_message(c, in, len, !lws_frame_is_binary(wsi)) ? 0 : -1;
 		return -1;
 	case LWS_CALLBACK_RAW_ADOPT: /* CONNECT, and what is no HTTP */
 	case LWS_CALLBACK_RAW_RX:
@@ -231,10 +304,13 @@ static int on_library(struct lws *wsi, enum lws_callback_reasons reason, void *u
 	}
 }
 
-static const struct lws_protocols protocols[] = {
-	{ .name = "coopd", .callback = on_library, .rx_buffer_size = 256 },
-	{ .name = NULL },
-};
+/* The first is for who offers no subprotocol; no offer can have a name like that. */
+static void name_protocols(struct ws_upgrader *u)
+{
+	u->protocols[0] = (struct lws_protocols){ .name = "(none)", .callback = on_library, .rx_buffer_size = 256 };
+	u->protocols[1] =
+		(struct lws_protocols){ .name = u->subprotocol, .callback = on_library, .rx_buffer_size = 256 };
+}
 
 /* No pings and no hang-ups of the library's own: it sees nothing of an open connection, and would take it for dead. */
 static const lws_retry_bo_t no_idle_policy = { 0 };
@@ -253,7 +329,7 @@ static void fill_info(struct lws_context_creation_info *info, const struct ws *w
 {
 	*info                       = (struct lws_context_creation_info){ 0 };
 	info->port                  = CONTEXT_PORT_NO_LISTEN_SERVER;
-	info->protocols             = protocols;
+	info->protocols             = ws->upgrader->protocols;
 	info->vhost_name            = "plain";
 	info->user                  = ws->upgrader;
 	info->foreign_loops         = loops;
@@ -290,6 +366,7 @@ enum err ws_upgrader_init(struct ws *ws)
 		return ERR_NOMEM;
 	u->ws        = ws;
 	ws->upgrader = u;
+	name_protocols(u);
 	lws_set_log_level(0, NULL);
 	fill_info(&info, ws, loops);
 	if (tls)

@@ -3,13 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define BLOCK_BYTES 4080 /* with its link and what malloc adds, just under a page */
-#define PERCENT     100
-
-struct signal_block {
-	struct signal_block *next;
-	uint8_t              bytes[BLOCK_BYTES];
-};
+#define PERCENT 100
 
 struct mark {
 	struct list in;
@@ -30,7 +24,7 @@ static size_t share_of(int64_t all, int64_t percent, size_t least)
 void signal_store_init(struct signal_store *store, const struct limits *l)
 {
 	/* The queues' own limits bound both, and the number of peers does. */
-	pool_init(&store->blocks, sizeof(struct signal_block), SIZE_MAX);
+	chain_blocks_init(&store->blocks);
 	pool_init(&store->marks, sizeof(struct mark), SIZE_MAX);
 	store->frames_max   = (size_t)l->signal_queue_frames;
 	store->bytes_max    = (size_t)l->signal_queue_bytes;
@@ -48,88 +42,6 @@ void signal_queue_init(struct signal_queue *q)
 {
 	*q = (struct signal_queue){ 0 };
 	list_init(&q->marks);
-}
-
-/* Blocks */
-
-static void drop_head(struct signal_queue *q, struct signal_store *store)
-{
-	struct signal_block *head = q->head;
-
-	q->head  = head->next;
-	q->begin = 0;
-	if (!q->head)
-		q->tail = NULL;
-	pool_give(&store->blocks, head);
-}
-
-/* Bytes in the oldest block. */
-static size_t in_head(const struct signal_queue *q)
-{
-	return (q->head == q->tail ? q->end : BLOCK_BYTES) - q->begin;
-}
-
-static size_t free_in_tail(const struct signal_queue *q)
-{
-	return q->tail ? BLOCK_BYTES - q->end : 0;
-}
-
-static void give_chain(struct signal_store *store, struct signal_block *chain)
-{
-	struct signal_block *next;
-
-	for (; chain; chain = next) {
-		next = chain->next;
-		pool_give(&store->blocks, chain);
-	}
-}
-
-/* Empty blocks for so many bytes more than fit into the last one. False: out of memory. */
-static bool take_chain(struct signal_block **out, struct signal_queue *q, struct signal_store *store, size_t bytes)
-{
-	struct signal_block *chain = NULL;
-
-	for (size_t have = free_in_tail(q); have < bytes; have += BLOCK_BYTES) {
-		struct signal_block *block = pool_take(&store->blocks);
-
-		if (!block) {
-			give_chain(store, chain);
-			return false;
-		}
-		block->next = chain;
-		chain       = block;
-	}
-	*out = chain;
-	return true;
-}
-
-/* Writes behind the last byte; goes on in blocks of the chain. */
-static void append(struct signal_queue *q, struct signal_block **chain, const void *data, size_t len)
-{
-	const uint8_t *from = data;
-
-	while (len > 0) {
-		if (free_in_tail(q) == 0) {
-			struct signal_block *block = *chain;
-
-			assert(block); /* take_chain has counted */
-			*chain      = block->next;
-			block->next = NULL;
-			if (q->tail)
-				q->tail->next = block;
-			else
-				q->head = block;
-			q->tail = block;
-			q->end  = 0;
-		}
-
-		size_t n = len < free_in_tail(q) ? len : free_in_tail(q);
-
-		memcpy(q->tail->bytes + q->end, from, n);
-		q->end += n;
-		from += n;
-		len -= n;
-	}
 }
 
 /* Shares */
@@ -200,7 +112,6 @@ static struct mark *make_mark(struct signal_store *store, const struct signal_se
 static void enter(struct signal_queue *q, struct mark *m)
 {
 	list_append(&q->marks, &m->in);
-	q->waiting += m->len;
 	if (m->is_reserved) {
 		q->has_reserved = true;
 	} else {
@@ -226,29 +137,26 @@ static void leave(struct signal_queue *q, struct signal_store *store, struct mar
 enum signal_put signal_queue_put(struct signal_queue *q, struct signal_store *store, const struct signal_sender *from,
                                  const uint8_t *payload, size_t len, bool is_test)
 {
-	size_t               bytes = SIGNAL_IDENTITY_CHARS + 1 + len + 1;
-	enum signal_put      may   = admit(q, store, from, bytes);
-	bool                 aside = may != SIGNAL_PUT && is_test && !q->has_reserved;
-	char                 name[SIGNAL_IDENTITY_CHARS + 1];
-	struct signal_block *chain;
+	size_t          bytes = SIGNAL_IDENTITY_CHARS + 1 + len + 1;
+	enum signal_put may   = admit(q, store, from, bytes);
+	bool            aside = may != SIGNAL_PUT && is_test && !q->has_reserved;
+	char            name[SIGNAL_IDENTITY_CHARS + 1], end[] = "\n";
 
 	assert(bytes <= SIGNAL_LINE_MAX);
 	if (may != SIGNAL_PUT && !aside)
 		return may;
-	if (!take_chain(&chain, q, store, bytes))
-		return SIGNAL_PUT_FULL;
 
-	struct mark *m = make_mark(store, from, bytes, aside);
+	struct mark *m        = make_mark(store, from, bytes, aside);
+	struct iovec pieces[] = { { name, sizeof(name) }, { (void *)(uintptr_t)payload, len }, { end, 1 } };
 
-	if (!m) {
-		give_chain(store, chain);
+	if (!m)
 		return SIGNAL_PUT_FULL;
-	}
 	signal_identity(name, from->key);
 	name[SIGNAL_IDENTITY_CHARS] = ' ';
-	append(q, &chain, name, sizeof(name));
-	append(q, &chain, payload, len);
-	append(q, &chain, "\n", 1);
+	if (!chain_put(&q->chain, &store->blocks, pieces, COUNT_OF(pieces))) {
+		pool_give(&store->marks, m);
+		return SIGNAL_PUT_FULL;
+	}
 	enter(q, m);
 	return SIGNAL_PUT;
 }
@@ -265,33 +173,12 @@ bool signal_queue_is_empty(const struct signal_queue *q)
 
 size_t signal_queue_pieces(const struct signal_queue *q, struct iovec *pieces, size_t count)
 {
-	size_t used = 0, begin = q->begin;
-
-	for (struct signal_block *b = q->head; b && used < count; b = b->next) {
-		size_t end = b == q->tail ? q->end : BLOCK_BYTES;
-
-		pieces[used++] = (struct iovec){ .iov_base = b->bytes + begin, .iov_len = end - begin };
-		begin          = 0;
-	}
-	return used;
-}
-
-static void drop_bytes(struct signal_queue *q, struct signal_store *store, size_t bytes)
-{
-	while (bytes > 0) {
-		size_t n = bytes < in_head(q) ? bytes : in_head(q);
-
-		q->begin += n;
-		q->waiting -= n;
-		bytes -= n;
-		if (in_head(q) == 0)
-			drop_head(q, store);
-	}
+	return chain_pieces(&q->chain, pieces, count);
 }
 
 void signal_queue_sent(struct signal_queue *q, struct signal_store *store, size_t bytes)
 {
-	drop_bytes(q, store, bytes);
+	chain_drop(&q->chain, &store->blocks, bytes);
 	while (bytes > 0) {
 		struct mark *m    = oldest(q);
 		size_t       left = m->len - q->begun;
@@ -316,7 +203,7 @@ size_t signal_queue_take(struct signal_queue *q, struct signal_store *store, uin
 
 		memcpy(out + at, piece.iov_base, n);
 		at += n;
-		drop_bytes(q, store, n);
+		chain_drop(&q->chain, &store->blocks, n);
 	}
 	leave(q, store, oldest(q));
 	return len - 1;
@@ -326,6 +213,6 @@ void signal_queue_clear(struct signal_queue *q, struct signal_store *store)
 {
 	while (!list_is_empty(&q->marks))
 		leave(q, store, oldest(q));
-	give_chain(store, q->head);
+	chain_clear(&q->chain, &store->blocks);
 	signal_queue_init(q);
 }

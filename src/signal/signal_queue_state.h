@@ -3,7 +3,7 @@
  *
  * One sender has a share of the queue only, and so have all senders of one address together; beside the queue there is a
  * place for one self test of the peer's own, which therefore always finds its way. Bytes lie in a chain of small blocks, so
- * a queue takes no more memory than what waits in it.
+ * a queue takes no more memory than what waits in it (base/chain).
  *
  *	marks	[ sender, address, length ] -> [ ... ]			one per line
  *	blocks	[ ..begin=======] -> [===============] -> [====end..... ]	the bytes of all of them
@@ -11,6 +11,7 @@
 #ifndef SIGNAL_SIGNAL_QUEUE_STATE_H
 #define SIGNAL_SIGNAL_QUEUE_STATE_H
 
+#include "base/chain.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "conf/limits.h"
@@ -19,11 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/uio.h>
 
 #define SIGNAL_ADDR_BYTES 16
-
-struct signal_block;
 
 /* The memory and the limits of all queues. */
 struct signal_store {
@@ -33,13 +31,11 @@ struct signal_store {
 };
 
 struct signal_queue {
-	struct list          marks;
-	size_t               frames, bytes; /* without what lies in the place of its own */
-	bool                 has_reserved;  /* a self test lies there */
-	size_t               waiting;       /* bytes of all lines, still to be sent */
-	size_t               begun;         /* bytes of the oldest line that have left */
-	struct signal_block *head, *tail;
-	size_t               begin, end; /* in head; in tail */
+	struct list  marks;
+	size_t       frames, bytes; /* without what lies in the place of its own */
+	bool         has_reserved;  /* a self test lies there */
+	size_t       begun;         /* bytes of the oldest line that have left */
+	struct chain chain;         /* all lines, as far as they are still to be sent */
 };
 
 /* Who sends. */

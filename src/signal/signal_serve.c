@@ -155,7 +155,7 @@ static void on_send(struct signal_peer *dest, bool is_test)
 
 	metric_inc(is_test ? M_SIGNAL_SELF_TESTS : M_SIGNAL_LINES);
 	dest->lane->wake(dest);
-	if (q->frames >= (store->share_frames + 1) / 2 || q->waiting >= store->share_bytes / 2)
+	if (q->frames >= (store->share_frames + 1) / 2 || q->chain.bytes >= store->share_bytes / 2)
 		dest->lane->flush(dest);
 }
 

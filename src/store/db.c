@@ -496,6 +496,19 @@ void q_get_blob(const struct statement *q, int column, void *out, size_t len)
 		memset(out, 0, len);
 }
 
+size_t q_get_bytes(const struct statement *q, int column, void *out, size_t cap)
+{
+	const void *data = sqlite3_column_blob(q->stmt, column);
+	size_t      len  = (size_t)sqlite3_column_bytes(q->stmt, column);
+
+	memset(out, 0, cap);
+	if (len > cap)
+		len = cap;
+	if (data) /* NULL when there is nothing, too */
+		memcpy(out, data, len);
+	return len;
+}
+
 void q_get_text(const struct statement *q, int column, char *out, size_t cap)
 {
 	const char *text = (const char *)sqlite3_column_text(q->stmt, column);

@@ -122,6 +122,7 @@ int64_t q_changed(const struct statement *q);
 int64_t q_get_int(const struct statement *q, int column);
 bool    q_get_null(const struct statement *q, int column);
 void    q_get_blob(const struct statement *q, int column, void *out, size_t len);
-void    q_get_text(const struct statement *q, int column, char *out, size_t cap); /* cut when longer */
+size_t  q_get_bytes(const struct statement *q, int column, void *out, size_t cap); /* of any length; zeros behind */
+void    q_get_text(const struct statement *q, int column, char *out, size_t cap);  /* cut when longer */
 
 #endif

@@ -28,7 +28,16 @@ struct store;
 struct job;
 
 /* Each has its own share of the queue (limits.store_jobs), and they are served in turn. */
-enum store_surface { SURFACE_TUNNEL, SURFACE_UPKEEP, SURFACE_CLOUD, SURFACE_LOBBY, SURFACE_ADMIN, SURFACE_COUNT };
+enum store_surface {
+	SURFACE_TUNNEL,
+	SURFACE_UPKEEP,
+	SURFACE_CLOUD,
+	SURFACE_LOBBY,
+	SURFACE_ROOMS,
+	SURFACE_P2P,
+	SURFACE_ADMIN,
+	SURFACE_COUNT
+};
 
 /* How the results of jobs get back to the thread that asked. */
 struct job_port {

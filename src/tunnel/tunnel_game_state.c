@@ -67,6 +67,21 @@ struct tunnel_game *tunnel_find_game(const struct tunnel_state *s, uint32_t code
 	return map_get(&s->by_code, &code);
 }
 
+enum tunnel_place tunnel_place_of(const struct tunnel_state *s, uint32_t code, const uint8_t digest[CODE_DIGEST_BYTES])
+{
+	const struct tunnel_game *g = tunnel_find_game(s, code);
+
+	if (!g || g->version != 2)
+		return TUNNEL_PLACE_NO_GAME;
+	if (g->entry && memcmp(g->entry->digest, digest, CODE_DIGEST_BYTES) == 0)
+		return TUNNEL_PLACE_HAS;
+	for (size_t i = 0; i < g->friend_count; i++) {
+		if (memcmp(g->friends[i]->id, digest, TUNNEL_ID_BYTES) == 0)
+			return TUNNEL_PLACE_HAS;
+	}
+	return TUNNEL_PLACE_NONE;
+}
+
 int64_t tunnel_games_of_addr(const struct tunnel_state *s, const uint8_t *addr)
 {
 	const struct tunnel_addr_games *a = map_get(&s->by_addr, addr);

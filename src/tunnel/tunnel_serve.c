@@ -52,6 +52,8 @@ struct tunnel {
 	struct tunnel_acts   acts;
 	tunnel_vault         vault; /* NULL: there are no checkpoints here */
 	void                *vault_arg;
+	tunnel_over          over; /* NULL: nobody asks */
+	void                *over_arg;
 };
 
 static struct conn *conn_of(struct tunnel_conn *c)
@@ -152,6 +154,8 @@ static void do_act(struct tunnel *t, struct tunnel_act *a, struct code_entry **u
 	case TUNNEL_ACT_FORGET_GAME:
 		log_info("tunnel", 0, "game-over", "code=%u", a->code);
 		tunnel_keep_forget_game(t->keep, a->code);
+		if (t->over)
+			t->over(t->over_arg, a->code);
 		break;
 	}
 }
@@ -697,6 +701,21 @@ void tunnel_set_vault(struct tunnel *t, tunnel_vault open, void *arg)
 {
 	t->vault     = open;
 	t->vault_arg = arg;
+}
+
+void tunnel_set_over(struct tunnel *t, tunnel_over over, void *arg)
+{
+	t->over     = over;
+	t->over_arg = arg;
+}
+
+enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t digest[32])
+{
+	static const enum err says[] = {
+		[TUNNEL_PLACE_NO_GAME] = ERR_NO_GAME, [TUNNEL_PLACE_NONE] = ERR_NOT_ALLOWED, [TUNNEL_PLACE_HAS] = ERR_OK
+	};
+
+	return says[tunnel_place_of(&t->state, code, digest)];
 }
 
 void tunnel_start(struct tunnel *t)

@@ -51,6 +51,14 @@ struct tunnel_new_code {
 };
 void tunnel_new_code(struct tunnel *t, struct tunnel_new_code *n);
 
+/*
+ * Whether the player of this digest is the host or a friend of the live game (protocol 2) with this code: ERR_OK, ERR_NOT_ALLOWED,
+ * ERR_NO_GAME. And who is told when a game is over; before the first connection.
+ */
+enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t digest[32]);
+typedef void (*tunnel_over)(void *arg, uint32_t code);
+void tunnel_set_over(struct tunnel *t, tunnel_over over, void *arg);
+
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);
 

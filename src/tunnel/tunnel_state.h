@@ -276,6 +276,10 @@ void tunnel_on_players_removed(struct tunnel_state *s, const uint8_t *digests, s
 
 struct tunnel_game *tunnel_find_game(const struct tunnel_state *s, uint32_t code);
 
+/* Whether this player (digest: of his key) hosts the game of protocol 2 with this code, or has a place in it. */
+enum tunnel_place { TUNNEL_PLACE_NO_GAME, TUNNEL_PLACE_NONE, TUNNEL_PLACE_HAS };
+enum tunnel_place tunnel_place_of(const struct tunnel_state *s, uint32_t code, const uint8_t digest[CODE_DIGEST_BYTES]);
+
 /* Connected hosts and friends, counted one by one. */
 void tunnel_count(const struct tunnel_state *s, size_t *hosts, size_t *friends);
 

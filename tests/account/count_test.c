@@ -36,6 +36,21 @@ Test(count, holds_as_many_as_allowed_and_not_one_more)
 	cr_expect_not(count_take(c, key(1)));
 }
 
+Test(count, what_is_added_counts_beyond_the_most_and_is_given_back_alike)
+{
+	AUTO(count_freep) struct count *c = count_new(1, 10, SEED);
+
+	count_add(c, key(1));
+	cr_expect_not(count_take(c, key(1)));
+	count_add(c, key(1));
+	cr_expect_eq(count_held(c, key(1)), 2);
+	count_give(c, key(1));
+	cr_expect_not(count_take(c, key(1)));
+	count_give(c, key(1));
+	cr_expect_eq(count_keys(c), 0);
+	cr_expect(count_take(c, key(1)));
+}
+
 Test(count, a_key_that_holds_nothing_is_forgotten)
 {
 	AUTO(count_freep) struct count *c = count_new(5, 10, SEED);

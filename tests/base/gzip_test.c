@@ -60,3 +60,9 @@ Test(gzip, bytes_that_cannot_be_made_shorter_fit_all_the_same)
 	cr_expect_eq(memcmp(back, data, sizeof(data)), 0);
 	free(gz);
 }
+
+Test(gzip, the_checksum_is_the_one_that_everybody_knows)
+{
+	cr_expect_eq(gzip_crc("123456789", 9), 0xcbf43926);
+	cr_expect_eq(gzip_crc("", 0), 0);
+}

@@ -86,11 +86,12 @@ Test(json, arrays_keep_their_order)
 	json_put_int(child, "n", 1);
 	json_add_text(array, "b");
 	json_add_json(array, child);
+	json_add_null(array);
 	json_add_text(array, "a");
 	json_put_json(j, "list", array);
 	json_put_null(j, "nothing");
 	AUTO(auto_free) char *text = json_text(j);
-	cr_expect_str_eq(text, "{\"list\":[\"b\",{\"n\":1},\"a\"],\"nothing\":null}");
+	cr_expect_str_eq(text, "{\"list\":[\"b\",{\"n\":1},null,\"a\"],\"nothing\":null}");
 }
 
 Test(json, a_failure_inside_an_array_counts)

@@ -9,18 +9,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int wire_connect(uint16_t port)
+int wire_connect_from(uint32_t ip, uint16_t port)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET,
-		                  .sin_port   = htons(port),
-		                  .sin_addr   = { htonl(INADDR_LOOPBACK) } };
-	int                on = 1;
-	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr = { htonl(ip) } };
+	struct sockaddr_in to   = { .sin_family = AF_INET,
+		                    .sin_port   = htons(port),
+		                    .sin_addr   = { htonl(INADDR_LOOPBACK) } };
+	int                on   = 1;
+	int                fd   = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+	if (fd < 0 || (ip && bind(fd, (struct sockaddr *)&from, sizeof(from))) ||
+	    connect(fd, (struct sockaddr *)&to, sizeof(to)))
 		err(1, "connect to 127.0.0.1:%u", port);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	return fd;
+}
+
+int wire_connect(uint16_t port)
+{
+	return wire_connect_from(0, port);
 }
 
 void wire_send(int fd, const void *bytes, size_t len)

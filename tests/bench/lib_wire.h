@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int  wire_connect(uint16_t port); /* on 127.0.0.1 */
+int  wire_connect(uint16_t port);                   /* on 127.0.0.1 */
+int  wire_connect_from(uint32_t ip, uint16_t port); /* from this address of the machine; 0: any */
 void wire_send(int fd, const void *bytes, size_t len);
 void wire_read(int fd, void *out, size_t len); /* exactly so many */
 

@@ -42,7 +42,14 @@ static const char *special_value(const struct conf_row *row)
 		{ CONF_ROW_turn_uri, "turn:other:1" },
 		{ CONF_ROW_stun_uri, "stun:other:1" },
 		{ CONF_ROW_latest_url, "https://other" },
-		{ CONF_ROW_limits_lobby_evict_ms, "90000" }, /* at most limits.lobby_ttl_ms */
+		{ CONF_ROW_p2p_listen1, "127.0.0.3" },
+		{ CONF_ROW_p2p_listen2, "127.0.0.4" },
+		/* At most as large as limits.lobby_ttl_ms, rooms_output, p2p_waiting and p2p_silence_ms. */
+		{ CONF_ROW_limits_lobby_evict_ms, "90000" },
+		{ CONF_ROW_limits_rooms_message_burst, "131072" },
+		{ CONF_ROW_limits_p2p_push_burst, "65536" },
+		{ CONF_ROW_limits_p2p_drop_waiting, "1024" },
+		{ CONF_ROW_limits_p2p_ping_ms, "100" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(values); i++) {
@@ -93,7 +100,8 @@ Test(conf_print, every_setting_changed_alone_is_shown_with_its_place_and_read_ag
 
 		/* These need company. */
 		if (id == CONF_ROW_tls_cert || id == CONF_ROW_tls_key || id == CONF_ROW_tls_require ||
-		    id == CONF_ROW_tunnel_tls_listen || id == CONF_ROW_server_production)
+		    id == CONF_ROW_tunnel_tls_listen || id == CONF_ROW_server_production ||
+		    id == CONF_ROW_p2p_public1 || id == CONF_ROW_p2p_public2)
 			continue;
 		if (id == CONF_ROW_limits_tunnel_wait_alone_ms)
 			value = "1000";

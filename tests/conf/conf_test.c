@@ -299,13 +299,20 @@ Test(conf, what_does_not_go_together_is_refused)
 		{ "[limits]\nws_output_total = 1M\nws_control = 2M",
 		  "text:3: limits.ws_control (2097152) is above limits.ws_output_total (1048576): "
 		  "one slow connection would use up what all share\n" },
+		{ "[limits]\nrooms_output_total = 1M\nrooms_output = 1048577",
+		  "text:3: limits.rooms_output (1048577) is above limits.rooms_output_total (1048576): "
+		  "one slow player would use up what all share\n" },
+		{ "[limits]\nrooms_output = 524287",
+		  "text:2: limits.rooms_message_burst (524288) is above limits.rooms_output (524287): "
+		  "one player could cut off another by what he says\n" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		expect_refused(cases[i].text, cases[i].report);
 
 	struct conf c = load_text("[tls]\ncert = a\nkey = b\nrequire = yes\n[tunnel]\ntls_listen = 0.0.0.0:1\n"
-	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n");
+	                          "[limits]\ntunnel_wait_ms = 45s\ntunnel_burst = 4093\nws_output_total = 1M\n"
+	                          "rooms_output_total = 1M\n");
 	conf_fini(&c);
 }
 
@@ -399,6 +406,11 @@ Test(conf, two_cannot_listen_at_one_place)
 		  "there\n" },
 		{ "[tunnel]\nlisten = 127.0.0.1:10000\n", "text:2: signal.listen: 127.0.0.1:10000 is in tunnel.listen "
 		                                          "already, and only one can listen there\n" },
+		{ "[tunnel]\nlisten = 127.0.0.1:36100\n", "text:2: rooms.listen: 127.0.0.1:36100 is in tunnel.listen "
+		                                          "already, and only one can listen there\n" },
+		{ "[rooms]\nstatus_listen = 127.0.0.1:36100\n",
+		  "text:2: rooms.status_listen: 127.0.0.1:36100 is in rooms.listen already, and only one can listen "
+		  "there\n" },
 	};
 	static const char *const good[] = {
 		"[http]\nlisten = 127.0.0.1:0 [::1]:0\n[tunnel]\nlisten = 127.0.0.1:0\n",
@@ -406,6 +418,8 @@ Test(conf, two_cannot_listen_at_one_place)
 		"[http]\nlisten = 127.0.0.1:10443\n", /* tls_listen is not used without a certificate */
 		"[http]\nenable = no\n[tunnel]\nlisten = 127.0.0.1:10001\n",
 		"[tunnel]\nenable = no\n[http]\nlisten = 127.0.0.1:64190\n",
+		"[rooms]\nenable = no\n[http]\nlisten = 127.0.0.1:36100\n",
+		"[rooms]\nstatus_listen = 127.0.0.1:36101\n",
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -415,6 +429,99 @@ Test(conf, two_cannot_listen_at_one_place)
 
 		conf_fini(&c);
 	}
+}
+
+Test(conf, addresses_and_ports_of_peer_to_peer_go_together)
+{
+	static const struct {
+		const char *text, *report;
+	} cases[] = {
+		{ "listen1 = play.example.org\nlisten2 =\n", "text:2: p2p.listen1: \"play.example.org\" is no IPv4 "
+		                                             "address of one machine; write it in numbers, like "
+		                                             "203.0.113.1\n" },
+		{ "listen1 = 0.0.0.0\nlisten2 = 224.0.0.1\n",
+		  "text:2: p2p.listen1: \"0.0.0.0\" is no IPv4 address of one machine; write it in numbers, like "
+		  "203.0.113.1\n"
+		  "text:3: p2p.listen2: \"224.0.0.1\" is no IPv4 address of one machine; write it in numbers, like "
+		  "203.0.113.1\n" },
+		{ "public1 = ::1\npublic2 = 255.255.255.255\n", "text:2: p2p.public1: \"::1\" is no IPv4 address of "
+		                                                "one machine; write it in numbers, like 203.0.113.1\n"
+		                                                "text:3: p2p.public2: \"255.255.255.255\" is no IPv4 "
+		                                                "address of one machine; write it in numbers, like "
+		                                                "203.0.113.1\n" },
+		{ "listen1 = 203.0.113.1\nlisten2 = 203.0.113.1\n",
+		  "text:3: p2p.listen2: is the same as p2p.listen1; the NAT check needs two addresses\n" },
+		{ "listen1 = 127.0.0.2\n",
+		  "text:2: p2p.listen2: is the same as p2p.listen1; the NAT check needs two addresses\n" },
+		{ "listen1 = 203.0.113.1\n",
+		  "text:2: p2p.listen2: of it and p2p.listen1 one is loopback and the other is not, so that no client "
+		  "reaches both; set both, or leave p2p.listen2 empty\n" },
+		{ "listen1 =\nlisten2 = 203.0.113.1\n",
+		  "text:3: p2p.listen2: needs p2p.listen1, without which there is no UDP at all\n" },
+		{ "public1 = 203.0.113.1\n",
+		  "text:2: p2p.public1: is set and p2p.public2 is not; with two addresses clients "
+		  "are told another one for both or for none\n" },
+		{ "public2 = 203.0.113.1\n",
+		  "text:2: p2p.public2: is set and p2p.public1 is not; with two addresses clients "
+		  "are told another one for both or for none\n" },
+		{ "public1 = 203.0.113.1\npublic2 = 203.0.113.1\n",
+		  "text:3: p2p.public2: is the same as p2p.public1; the NAT check needs two addresses\n" },
+		{ "port = 3479\n", "text:2: p2p.alt_port: is the same as p2p.port; the NAT check needs two ports\n" },
+		{ "port = 5\nalt_port = 5\n",
+		  "text:3: p2p.alt_port: is the same as p2p.port; the NAT check needs two ports\n" },
+		{ "second_required = yes\nlisten2 =\n",
+		  "text:2: p2p.second_required: needs p2p.listen1 and p2p.listen2\n" },
+		{ "port = 36100\n",
+		  "text:2: p2p.port: 127.0.0.1:36100 is in rooms.listen already, which takes UDP too\n" },
+		{ "alt_port = 36100\n[rooms]\nlisten = 127.0.0.2:36100\n",
+		  "text:2: p2p.alt_port: 127.0.0.2:36100 is in rooms.listen already, which takes UDP too\n" },
+		{ "[rooms]\nlisten = 127.0.0.1:3478\n",
+		  "text:3: p2p.port: 127.0.0.1:3478 is in rooms.listen already, which takes UDP too\n" },
+	};
+	static const char *const good[] = {
+		"listen2 =\npublic1 = 203.0.113.1\n",
+		"listen1 =\n",
+		"listen1 = 203.0.113.1\nlisten2 =\n",
+		"listen1 = 10.0.0.4\nlisten2 = 10.0.0.5\npublic1 = 203.0.113.1\npublic2 = 203.0.113.2\n",
+		"listen1 = 1.0.0.0\nlisten2 = 223.255.255.255\n",
+		"port = 0\nalt_port = 0\n",
+		"second_required = yes\n",
+		"enable = no\nlisten1 = x\nport = 3479\nsecond_required = yes\nlisten2 =\n",
+		"port = 10000\n[signal]\nlisten = 127.0.0.1:10000\n", /* TCP ports are others */
+		"port = 36100\n[rooms]\nenable = no\n",
+		"port = 36100\n[rooms]\nlisten = 127.0.0.3:36100\n",
+	};
+	char text[400];
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		snprintf(text, sizeof(text), "[p2p]\n%s", cases[i].text);
+		expect_refused(text, cases[i].report);
+	}
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		snprintf(text, sizeof(text), "[p2p]\n%s", good[i]);
+
+		struct conf c = load_text(text);
+
+		conf_fini(&c);
+	}
+}
+
+Test(conf, sessions_of_peer_to_peer_are_asked_before_they_are_silent)
+{
+	expect_good("limits", "p2p_ping_ms = 10000");
+	expect_refused("[limits]\np2p_ping_ms = 10001\n", "text:2: limits.p2p_ping_ms (10001) is above "
+	                                                  "limits.p2p_silence_ms (10000): sessions would end before "
+	                                                  "they were asked\n");
+	expect_refused("[limits]\np2p_drop_waiting = 1048577\n", "text:2: limits.p2p_drop_waiting (1048577) is above "
+	                                                         "limits.p2p_waiting (1048576): sessions would be "
+	                                                         "closed before a frame was dropped\n");
+}
+
+Test(conf, a_title_of_the_rooms_has_at_most_12_bytes)
+{
+	expect_good("rooms", "titles = NPWR00860_00 x NPWR00861_00");
+	expect_refused("[rooms]\ntitles = NPWR00860_00 NPWR00861_000\n",
+	               "text:2: rooms.titles: \"NPWR00861_000\" is too long for a title, which has at most 12 bytes\n");
 }
 
 /* A host beats every 30 s, and nobody who does is pushed out. */

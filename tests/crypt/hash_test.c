@@ -52,6 +52,30 @@ Test(hash, the_keyed_hash_gives_the_known_answers_and_hangs_on_its_key)
 	cr_expect_arr_neq(out, other, sizeof(out));
 }
 
+Test(hash, a_tag_hangs_on_the_length_of_its_key_too)
+{
+	static const struct {
+		size_t      key_len, zeros_from;
+		const char *tag;
+	} rows[] = {
+		{ 16, 16, "e7ff3be3a1e87a8052d0de0bd7fcadeb" },
+		{ 32, 16, "5906b1bc2122dae8bc3e62404b34638a" },
+		{ 32, 32, "aae654aec193be715c1bd93dba7f98b6" },
+		{ 64, 64, "b7a8dfb025949ef399e6a027f125e43d" },
+	};
+	uint8_t out[HASH_KEYED_BYTES];
+
+	cr_assert_eq(crypt_init(), ERR_OK);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t key[64] = { 0 };
+
+		for (size_t k = 0; k < rows[i].zeros_from; k++)
+			key[k] = (uint8_t)k;
+		hash_tag(out, key, rows[i].key_len, "192.0.2.7", 9);
+		expect_hex(out, sizeof(out), rows[i].tag);
+	}
+}
+
 Test(hash, secrets_are_equal_when_every_byte_is)
 {
 	uint8_t a[32] = { 0 }, b[32] = { 0 };

@@ -35,7 +35,7 @@ static void tell_event(struct story *s, const struct ws_input_event *e)
 
 	assert(e->what != WS_INPUT_NOMEM);
 	assert(e->what != WS_INPUT_MESSAGE || (e->len > 0 && e->len <= MESSAGE_BYTES_MAX));
-	assert(e->what != WS_INPUT_PING || e->len <= WS_FRAME_CONTROL_BYTES_MAX);
+	assert((e->what != WS_INPUT_PING && e->what != WS_INPUT_PONG) || e->len <= WS_FRAME_CONTROL_BYTES_MAX);
 	s->failed = e->what == WS_INPUT_BAD || e->what == WS_INPUT_TOO_BIG;
 	s->events++;
 	tell(s, &what, 1);

@@ -10,9 +10,9 @@
 #include "store/ask.h"
 #include "store/lobby.h"
 #include "support/data_folder.h"
+#include "support/store_gate.h"
 
 #include <criterion/criterion.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,89 +106,14 @@ static struct lobby *find(struct run *r, uint8_t n)
 	return lobby_of_id(&r->state, id);
 }
 
-/* Jobs of the test itself */
-
-struct question {
-	struct job  job;
-	const char *sql;
-	int64_t     answer;
-	bool        is_gate; /* it ends when the gate is opened */
-};
-
-static atomic_bool gate_reached, gate_open;
-
-static bool is_set(void *arg)
-{
-	return atomic_load((atomic_bool *)arg);
-}
-
-static enum err run_question(struct job *job, struct db *db)
-{
-	struct question *q = CONTAINER(job, struct question, job);
-
-	if (q->is_gate) {
-		atomic_store(&gate_reached, true);
-		cr_assert(data_await(is_set, &gate_open));
-	} else if (strncmp(q->sql, "SELECT", 6) == 0) {
-		q->answer = data_ask(db, q->sql);
-	} else {
-		data_exec(db, q->sql);
-	}
-	return ERR_OK;
-}
-
-static void done_question(struct job *job, enum err result)
-{
-	(void)result;
-	free(CONTAINER(job, struct question, job));
-}
-
 static int64_t ask(struct run *r, const char *sql)
 {
-	struct question q    = { .job = { .surface = SURFACE_ADMIN, .run = run_question }, .sql = sql };
-	bool            gone = false;
-
-	cr_assert_eq(store_ask_within(r->store, &q.job, &gone, done_question, -1), ERR_OK, "%s", sql);
-	return q.answer;
-}
-
-/* From here on the store thread does nothing, until the gate is opened. */
-static void close_gate(struct run *r)
-{
-	struct question *q = calloc(1, sizeof(*q));
-
-	cr_assert_not_null(q);
-	*q = (struct question){ .job     = { .surface = SURFACE_ADMIN, .run = run_question, .done = done_question },
-		                .is_gate = true };
-	atomic_store(&gate_reached, false);
-	atomic_store(&gate_open, false);
-	cr_assert_eq(store_submit(r->store, &q->job), ERR_OK);
-	cr_assert(data_await(is_set, &gate_reached));
-}
-
-static void open_gate(void)
-{
-	atomic_store(&gate_open, true);
-}
-
-struct wanted {
-	struct run *run;
-	const char *sql;
-	int64_t     answer;
-};
-
-static bool is_answered(void *arg)
-{
-	struct wanted *w = arg;
-
-	return ask(w->run, w->sql) == w->answer;
+	return gate_ask(r->store, sql);
 }
 
 static void await(struct run *r, const char *sql, int64_t answer)
 {
-	struct wanted w = { r, sql, answer };
-
-	cr_expect(data_await(is_answered, &w), "%s is %ld, not %ld", sql, (long)ask(r, sql), (long)answer);
+	gate_await(r->store, sql, answer);
 }
 
 /* Announces */
@@ -476,7 +401,7 @@ Test(lobby_keep, one_job_waits_for_all_that_is_dirty)
 	run_begin(&r, NOW_MS, WALL_MS);
 	for (size_t n = 0; n < COUNT_OF(lobbies); n++)
 		lobbies[n] = add(&r, (uint8_t)(n + 1), NOW_MS);
-	close_gate(&r);
+	gate_close(r.store);
 	for (int round = 0; round < 3; round++) {
 		for (size_t n = 0; n < COUNT_OF(lobbies); n++) {
 			pthread_mutex_lock(&r.lock);
@@ -487,7 +412,7 @@ Test(lobby_keep, one_job_waits_for_all_that_is_dirty)
 	}
 	cr_expect_eq(metric_get(M_STORE_REFUSED), 0);
 	cr_expect_eq(metric_get(M_STORE_QUEUE), 1);
-	open_gate();
+	gate_open();
 	await(&r, "SELECT count(*) FROM lobbies WHERE players = 4", COUNT_OF(lobbies));
 	run_end(&r);
 }
@@ -506,21 +431,25 @@ static enum err run_late(struct job *job, struct db *db)
 	return ERR_OK;
 }
 
+static void done_late(struct job *job, enum err result)
+{
+	(void)job;
+	cr_expect_eq(result, ERR_OK);
+}
+
 Test(lobby_keep, what_changes_behind_the_copying_is_taken_by_the_next)
 {
-	struct run       r;
-	struct question *late = calloc(1, sizeof(*late));
+	struct run r;
+	struct job late = { .surface = SURFACE_LOBBY, .lazy = true, .run = run_late, .done = done_late };
 
-	cr_assert_not_null(late);
 	run_begin(&r, NOW_MS, WALL_MS);
 	late_run   = &r;
 	late_lobby = add(&r, 1, NOW_MS);
-	late->job  = (struct job){ .surface = SURFACE_LOBBY, .lazy = true, .run = run_late, .done = done_question };
-	close_gate(&r);
+	gate_close(r.store);
 	late_lobby->players = 2;
 	touch(&r, late_lobby);
-	cr_assert_eq(store_submit(r.store, &late->job), ERR_OK); /* behind it in the same queue */
-	open_gate();
+	cr_assert_eq(store_submit(r.store, &late), ERR_OK); /* behind it in the same queue */
+	gate_open();
 	await(&r, "SELECT players FROM lobbies", 4);
 	cr_expect_not(late_lobby->is_dirty);
 	run_end(&r);
@@ -534,7 +463,7 @@ Test(lobby_keep, what_is_gone_is_forgotten_behind_in_any_number)
 	run_begin(&r, NOW_MS, WALL_MS);
 	for (uint8_t n = 1; n <= 60; n++)
 		add(&r, n, NOW_MS);
-	close_gate(&r);
+	gate_close(r.store);
 	for (uint8_t n = 1; n <= 59; n++) {
 		struct lobby *l = find(&r, n);
 
@@ -546,7 +475,7 @@ Test(lobby_keep, what_is_gone_is_forgotten_behind_in_any_number)
 		lobby_free(l);
 	}
 	cr_expect_eq(metric_get(M_STORE_REFUSED), 0);
-	open_gate();
+	gate_open();
 	await(&r, "SELECT count(*) FROM lobbies", 1);
 	run_end(&r);
 }
@@ -587,20 +516,6 @@ Test(lobby_keep, what_could_not_be_written_is_tried_with_the_next_touch)
 
 /* Full, and slow */
 
-static enum err fill_queue(struct run *r)
-{
-	struct question *q = calloc(1, sizeof(*q));
-	enum err         e;
-
-	cr_assert_not_null(q);
-	*q = (struct question){ .job = { .surface = SURFACE_LOBBY, .run = run_question, .done = done_question },
-		                .sql = "SELECT 1" };
-	e  = store_submit(r->store, &q->job);
-	if (e != ERR_OK)
-		free(q);
-	return e;
-}
-
 Test(lobby_keep, a_full_queue_refuses_at_once_and_loses_no_beat)
 {
 	struct run    r;
@@ -609,14 +524,14 @@ Test(lobby_keep, a_full_queue_refuses_at_once_and_loses_no_beat)
 	data_conf()->limits.store_jobs = 1;
 	run_begin(&r, NOW_MS, WALL_MS);
 	l = add(&r, 1, NOW_MS);
-	close_gate(&r);
-	cr_assert_eq(fill_queue(&r), ERR_OK);
-	cr_assert_eq(fill_queue(&r), ERR_BUSY);
+	gate_close(r.store);
+	cr_assert_eq(gate_submit(r.store, SURFACE_LOBBY, "SELECT 1"), ERR_OK);
+	cr_assert_eq(gate_submit(r.store, SURFACE_LOBBY, "SELECT 1"), ERR_BUSY);
 	cr_expect_eq(lobby_keep_put(r.keep, newcomer, NOW_MS, WALL_MS), ERR_BUSY);
 	l->players = 2;
 	touch(&r, l);
 	cr_expect(l->is_dirty);
-	open_gate();
+	gate_open();
 	cr_expect_eq(ask(&r, "SELECT count(*) FROM lobbies"), 1);
 	touch(&r, l);
 	await(&r, "SELECT players FROM lobbies", 2);
@@ -631,10 +546,10 @@ Test(lobby_keep, an_answer_that_comes_too_late_leaves_no_lobby_behind)
 
 	run_begin(&r, NOW_MS, WALL_MS);
 	cr_assert_eq(lobby_keep_put(r.keep, other, NOW_MS, WALL_MS), ERR_OK);
-	close_gate(&r);
+	gate_close(r.store);
 	cr_expect_eq(lobby_keep_put(r.keep, l, NOW_MS, WALL_MS), ERR_BUSY);
 	lobby_free(l);
-	open_gate();
+	gate_open();
 	await(&r, "SELECT count(*) FROM lobby_creates", 2);
 	await(&r, "SELECT count(*) FROM lobbies", 1);
 	lobby_free(other);
@@ -671,10 +586,10 @@ Test(lobby_keep, what_could_not_be_written_is_tried_by_the_sweep_too)
 	cr_expect_eq(ask(&r, "SELECT count(*) FROM lobbies"), 1);
 
 	/* Nothing waits any more, so no job is begun. */
-	close_gate(&r);
+	gate_close(r.store);
 	lobby_keep_retry(r.keep);
 	cr_expect_eq(metric_get(M_STORE_QUEUE), 0);
-	open_gate();
+	gate_open();
 	run_end(&r);
 }
 
@@ -686,10 +601,10 @@ Test(lobby_keep, a_leave_that_a_full_queue_refuses_is_forgotten_later)
 	data_conf()->limits.store_jobs = 1;
 	run_begin(&r, NOW_MS, WALL_MS);
 	l = add(&r, 1, NOW_MS);
-	close_gate(&r);
-	cr_assert_eq(fill_queue(&r), ERR_OK);
+	gate_close(r.store);
+	cr_assert_eq(gate_submit(r.store, SURFACE_LOBBY, "SELECT 1"), ERR_OK);
 	cr_expect_eq(lobby_keep_remove(r.keep, l->id), ERR_BUSY);
-	open_gate();
+	gate_open();
 	await_retried(&r, "SELECT count(*) FROM lobbies", 0);
 	run_end(&r);
 }
@@ -702,10 +617,10 @@ Test(lobby_keep, a_leave_that_fails_too_late_for_an_answer_is_forgotten)
 	run_begin(&r, NOW_MS, WALL_MS);
 	l = add(&r, 1, NOW_MS);
 	ask(&r, "CREATE TEMP TRIGGER no BEFORE DELETE ON lobbies BEGIN SELECT RAISE(ABORT, 'no'); END");
-	close_gate(&r);
+	gate_close(r.store);
 	cr_expect_eq(lobby_keep_remove(r.keep, l->id), ERR_BUSY, "five seconds without an answer");
 	int64_t failed_before = metric_get(M_STORE_JOBS_FAILED);
-	open_gate();
+	gate_open();
 	int64_t deadline_ms = clock_mono_ms() + 20000;
 	while (metric_get(M_STORE_JOBS_FAILED) < failed_before + 2 && clock_mono_ms() < deadline_ms)
 		ask(&r, "SELECT 1");

@@ -37,6 +37,20 @@ static enum err try_tcp(int *fd, struct addr *bound, const char *text)
 	return e;
 }
 
+static enum err try_udp(int *fd, struct addr *bound, const char *text, uint16_t port)
+{
+	FILE *f = fmemopen(report, sizeof(report), "w");
+
+	memset(report, 0, sizeof(report));
+	cr_assert_not_null(f);
+	*fd          = -1;
+	enum err e   = listen_udp(fd, bound, text, port, f);
+	int      why = errno;
+	fclose(f);
+	errno = why;
+	return e;
+}
+
 static enum err try_unix(int *fd, const char *path)
 {
 	FILE *f = fmemopen(report, sizeof(report), "w");
@@ -64,6 +78,15 @@ static bool has_option(int fd, int level, int option)
 	socklen_t len   = sizeof(value);
 
 	return getsockopt(fd, level, option, &value, &len) == 0 && value != 0;
+}
+
+static int option(int fd, int name)
+{
+	int       value = -1;
+	socklen_t len   = sizeof(value);
+
+	cr_assert_eq(getsockopt(fd, SOL_SOCKET, name, &value, &len), 0);
+	return value;
 }
 
 static mode_t mode_of(const char *path)
@@ -188,6 +211,109 @@ Test(listen, what_is_no_address_is_malformed)
 		cr_expect_eq(try_tcp(&fd, &bound, rows[i]), ERR_MALFORMED, "'%s'", rows[i]);
 		cr_expect(is_one_sentence(), "%s", report);
 	}
+}
+
+Test(listen, a_udp_socket_is_bound_where_it_was_told)
+{
+	int         fd, plain = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), most = 4 * 1024 * 1024;
+	struct addr bound;
+
+	cr_assert_eq(try_udp(&fd, &bound, "127.0.0.2:0", 0), ERR_OK, "%s", report);
+	cr_expect_str_empty(report);
+	cr_expect_neq(bound.port, 0);
+	cr_expect_eq(bound.ip[3], 2);
+	cr_expect(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	cr_expect_eq(option(fd, SO_TYPE), SOCK_DGRAM);
+
+	/* As large as the system lets a program without rights make it, or more. */
+	setsockopt(plain, SOL_SOCKET, SO_RCVBUF, &most, sizeof(most));
+	setsockopt(plain, SOL_SOCKET, SO_SNDBUF, &most, sizeof(most));
+	cr_expect_geq(option(fd, SO_RCVBUF), option(plain, SO_RCVBUF));
+	cr_expect_geq(option(fd, SO_SNDBUF), option(plain, SO_SNDBUF));
+	close(plain);
+	close(fd);
+}
+
+Test(listen, udp_can_have_the_port_that_tcp_got)
+{
+	int         tcp, udp;
+	struct addr first, second;
+
+	/* Somebody else may have the port over UDP just now: one of a few will do. */
+	enum err e = ERR_HELD;
+	for (int i = 0; i < 20 && e == ERR_HELD; i++) {
+		cr_assert_eq(try_tcp(&tcp, &first, "127.0.0.1:0"), ERR_OK, "%s", report);
+		e = try_udp(&udp, &second, "127.0.0.1:0", first.port);
+		close(tcp);
+	}
+	cr_assert_eq(e, ERR_OK, "%s", report);
+	cr_expect_eq(second.port, first.port);
+	close(udp);
+}
+
+Test(listen, a_udp_port_in_use_is_held)
+{
+	int         first, second;
+	struct addr bound, again;
+	char        text[ADDR_TEXT_BYTES], expected[200];
+
+	cr_assert_eq(try_udp(&first, &bound, "127.0.0.1:0", 0), ERR_OK, "%s", report);
+	addr_text_port(text, &bound);
+	cr_expect_eq(try_udp(&second, &again, text, 0), ERR_HELD);
+	cr_expect_eq(errno, EADDRINUSE);
+	cr_expect_eq(second, -1);
+	snprintf(expected, sizeof(expected),
+	         "%s over UDP is in use by another program; stop it or choose another port\n", text);
+	cr_expect_str_eq(report, expected);
+
+	cr_expect_eq(try_udp(&second, &again, "127.0.0.1:0", bound.port), ERR_HELD);
+	cr_expect(is_one_sentence(), "%s", report);
+	cr_expect_eq(try_udp(&second, &again, "0.0.0.0:0", bound.port), ERR_HELD);
+	cr_expect_eq(try_udp(&second, &again, "127.0.0.2:0", bound.port), ERR_OK, "another address");
+	close(second);
+	close(first);
+}
+
+Test(listen, a_port_in_the_text_is_the_one_that_is_meant)
+{
+	int         first, second;
+	struct addr bound, other, again;
+	char        text[ADDR_TEXT_BYTES];
+
+	cr_assert_eq(try_udp(&first, &bound, "127.0.0.1:0", 0), ERR_OK, "%s", report);
+	cr_assert_eq(try_udp(&second, &other, "127.0.0.1:0", 0), ERR_OK, "%s", report);
+	close(first);
+	addr_text_port(text, &bound);
+	cr_expect_eq(try_udp(&first, &again, text, other.port), ERR_OK, "%s", report);
+	cr_expect_eq(again.port, bound.port);
+	close(first);
+	close(second);
+}
+
+Test(listen, what_udp_cannot_have_is_said)
+{
+	static const struct {
+		const char *text;
+		enum err    e;
+		const char *says;
+	} rows[] = {
+		{ "[::1]:0", ERR_MALFORMED, "[::1]:0 over UDP cannot be used, only IPv4 can" },
+		{ "localhost:80", ERR_MALFORMED, "localhost:80 is no address with a port" },
+		{ "", ERR_MALFORMED, "is no address with a port" },
+		{ "192.0.2.1:80", ERR_IO, "192.0.2.1:80 over UDP is not an address of this machine" },
+	};
+	int         fd;
+	struct addr bound;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		cr_expect_eq(try_udp(&fd, &bound, rows[i].text, 0), rows[i].e, "'%s'", rows[i].text);
+		cr_expect_eq(fd, -1);
+		cr_expect(is_one_sentence(), "%s", report);
+		cr_expect_not_null(strstr(report, rows[i].says), "%s", report);
+	}
+	cr_expect_eq(try_udp(&fd, &bound, "[::ffff:127.0.0.1]:0", 0), ERR_OK, "it is IPv4");
+	close(fd);
 }
 
 Test(listen, a_unix_socket_gets_its_folder_and_its_mode)

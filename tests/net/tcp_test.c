@@ -7,6 +7,7 @@
 #include "base/metric.h"
 #include "support/dial.h"
 #include "support/other_end.h"
+#include "support/talk.h"
 #include "support/tcp_fixture.h"
 
 #include <criterion/criterion.h>
@@ -37,82 +38,21 @@ static void stop(void)
 
 TestSuite(tcp, .init = prepare, .fini = stop, .timeout = 120);
 
-/* Connected, and accepted. rcvbuf_bytes as in dial_tcp. */
-static int dial(int rcvbuf_bytes)
-{
-	size_t before = f.accepted;
-	int    fd     = dial_tcp(f.port, rcvbuf_bytes);
-
-	cr_assert_geq(fd, 0);
-	tcp_fixture_await(&f.accepted, before + 1);
-	return fd;
-}
-
-static void say(int fd, const void *bytes, size_t len)
-{
-	cr_assert(dial_send(fd, bytes, len, DIAL_PATIENCE_MS));
-}
-
-static void hear(int fd, const void *bytes, size_t len)
-{
-	uint8_t got[256];
-	size_t  have = 0;
-
-	cr_assert_leq(len, sizeof(got));
-	while (have < len) {
-		ssize_t n = dial_read(fd, got + have, len - have, real_now_ms() + DIAL_PATIENCE_MS);
-
-		cr_assert_gt(n, 0, "%zu of %zu bytes came", have, len);
-		have += (size_t)n;
-	}
-	cr_assert_arr_eq(got, bytes, len);
-}
-
-/* The next thing to happen: 0 for a FIN, DIAL_RESET, or a number of bytes. */
-static ssize_t next(int fd)
-{
-	uint8_t byte[1];
-
-	return dial_read(fd, byte, sizeof(byte), real_now_ms() + DIAL_PATIENCE_MS);
-}
-
-/* Reads to the end and throws it away. 0 or DIAL_RESET; *len is how much there was. */
-static ssize_t read_out(int fd, size_t *len)
-{
-	static uint8_t bytes[65536];
-	ssize_t        n;
-
-	*len = 0;
-	while ((n = dial_read(fd, bytes, sizeof(bytes), real_now_ms() + DIAL_PATIENCE_MS)) > 0)
-		*len += (size_t)n;
-	return n;
-}
-
-static uint8_t *big_bytes(void)
-{
-	uint8_t *bytes = malloc(BIG_BYTES);
-
-	cr_assert_not_null(bytes);
-	for (size_t i = 0; i < BIG_BYTES; i++)
-		bytes[i] = (uint8_t)((i ^ i >> 6 ^ i >> 12) & 0x3f); /* nothing that the part takes for an order */
-	return bytes;
-}
-
 Test(tcp, bytes_come_back_however_they_are_cut)
 {
 	static const char text[] = "some bytes";
 
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	for (size_t cut = 1; cut < sizeof(text); cut++) {
-		say(fd, text, cut);
-		say(fd, text + cut, sizeof(text) - cut);
-		hear(fd, text, sizeof(text));
+		talk_say(fd, text, cut);
+		talk_say(fd, text + cut, sizeof(text) - cut);
+		talk_hear(fd, text, sizeof(text));
 	}
 	for (size_t i = 0; i < sizeof(text); i++) {
-		say(fd, text + i, 1);
-		hear(fd, text + i, 1);
+		talk_say(fd, text + i, 1);
+		talk_hear(fd, text + i, 1);
 	}
 	close(fd);
 	tcp_fixture_await(&f.closed, 1);
@@ -121,13 +61,13 @@ Test(tcp, bytes_come_back_however_they_are_cut)
 
 Test(tcp, a_slow_reader_gets_all_of_it_in_order)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	static uint8_t           got[3000];
 	size_t                   at = 0;
 
 	f.piece_bytes = 777; /* more pieces than one call takes */
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	while (at < BIG_BYTES) {
@@ -143,14 +83,14 @@ Test(tcp, a_slow_reader_gets_all_of_it_in_order)
 Test(tcp, what_is_put_in_one_turn_leaves_in_one_write)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	f.piece_bytes = 10;
 	tcp_fixture_put_parts(&f, 0, "0123456789abcdefghijABCDEFGHIJ", 30, 6);
-	hear(fd, "0123456789abcdefghijABCDEFGHIJ", 30);
+	talk_hear(fd, "0123456789abcdefghijABCDEFGHIJ", 30);
 	tcp_fixture_await(&f.writes, 1);
 	tcp_fixture_put(&f, 0, "more", 4);
-	hear(fd, "more", 4);
+	talk_hear(fd, "more", 4);
 	tcp_fixture_await(&f.writes, 2);
 	close(fd);
 }
@@ -158,10 +98,10 @@ Test(tcp, what_is_put_in_one_turn_leaves_in_one_write)
 Test(tcp, what_is_flushed_does_not_wait_for_the_end_of_the_turn)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	dial_send(fd, "Fonce", 5, DIAL_PATIENCE_MS);
-	hear(fd, "onceonce", 8);
+	talk_hear(fd, "onceonce", 8);
 	tcp_fixture_await(&f.writes, 2);
 	close(fd);
 }
@@ -169,12 +109,12 @@ Test(tcp, what_is_flushed_does_not_wait_for_the_end_of_the_turn)
 Test(tcp, a_peers_fin_ends_it_after_its_bytes)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
-	say(fd, "last words", 10);
+	talk_say(fd, "last words", 10);
 	shutdown(fd, SHUT_WR);
-	hear(fd, "last words", 10);
-	cr_expect_eq(next(fd), 0);
+	talk_hear(fd, "last words", 10);
+	cr_expect_eq(talk_next(fd), 0);
 	tcp_fixture_await(&f.closed_as[TCP_END_PEER], 1);
 	close(fd);
 }
@@ -186,13 +126,13 @@ Test(tcp, a_close_sends_what_waits_and_lets_the_peer_finish)
 	static uint8_t more[100000];
 
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
-	say(fd, "Xgood bye", 9);
+	talk_say(fd, "Xgood bye", 9);
 	tcp_fixture_await(&f.bytes, 9);
-	say(fd, more, sizeof(more)); /* nobody wants it, and it destroys nothing */
-	hear(fd, "good bye", 8);
-	cr_expect_eq(next(fd), 0);
+	talk_say(fd, more, sizeof(more)); /* nobody wants it, and it destroys nothing */
+	talk_hear(fd, "good bye", 8);
+	cr_expect_eq(talk_next(fd), 0);
 	close(fd);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
 	cr_expect_eq(f.bytes, 9, "nothing is delivered after the close");
@@ -201,10 +141,10 @@ Test(tcp, a_close_sends_what_waits_and_lets_the_peer_finish)
 Test(tcp, who_does_not_close_after_our_close_is_waited_for_two_seconds)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	tcp_fixture_close(&f, 0);
-	cr_expect_eq(next(fd), 0);
+	cr_expect_eq(talk_next(fd), 0);
 	loop_thread_advance(&f.on, 1800);
 	cr_expect_eq(f.closed, 0);
 	loop_thread_advance(&f.on, 200);
@@ -214,11 +154,11 @@ Test(tcp, who_does_not_close_after_our_close_is_waited_for_two_seconds)
 
 Test(tcp, the_kernel_does_not_go_on_for_who_takes_nothing_after_our_close)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, 20000); /* all of it fits into the kernel */
 	tcp_fixture_close(&f, 0);
@@ -227,7 +167,7 @@ Test(tcp, the_kernel_does_not_go_on_for_who_takes_nothing_after_our_close)
 	loop_thread_advance(&f.on, 2000);
 	tcp_fixture_await(&f.closed, 1);
 	real_sleep_ms(5000);
-	cr_expect_eq(read_out(fd, &len), DIAL_RESET);
+	cr_expect_eq(talk_read_out(fd, &len), DIAL_RESET);
 	cr_expect_lt(len, 20000);
 	close(fd);
 }
@@ -238,10 +178,10 @@ Test(tcp, who_does_not_stop_sending_after_our_close_is_not_listened_to_for_long)
 	size_t         sent = 0;
 
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	tcp_fixture_close(&f, 0);
-	cr_expect_eq(next(fd), 0);
+	cr_expect_eq(talk_next(fd), 0);
 	for (int64_t until = real_now_ms() + DIAL_PATIENCE_MS; f.closed == 0 && real_now_ms() < until;)
 		if (dial_send(fd, more, sizeof(more), DIAL_PATIENCE_MS))
 			sent += sizeof(more);
@@ -255,12 +195,12 @@ Test(tcp, a_bound_of_input_after_the_close_is_still_taken)
 	static uint8_t more[65536];
 
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	tcp_fixture_close(&f, 0);
-	cr_expect_eq(next(fd), 0);
+	cr_expect_eq(talk_next(fd), 0);
 	for (int i = 0; i < 4; i++)
-		say(fd, more, sizeof(more));
+		talk_say(fd, more, sizeof(more));
 	real_sleep_ms(50);
 	cr_expect_eq(f.closed, 0);
 	close(fd);
@@ -268,11 +208,11 @@ Test(tcp, a_bound_of_input_after_the_close_is_still_taken)
 
 Test(tcp, a_close_that_cannot_be_sent_has_a_deadline)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	tcp_fixture_close(&f, 0);
@@ -280,23 +220,23 @@ Test(tcp, a_close_that_cannot_be_sent_has_a_deadline)
 	cr_expect_eq(f.closed, 0);
 	loop_thread_advance(&f.on, 200);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
-	cr_expect_eq(read_out(fd, &len), DIAL_RESET);
+	cr_expect_eq(talk_read_out(fd, &len), DIAL_RESET);
 	cr_expect_lt(len, BIG_BYTES);
 	close(fd);
 }
 
 Test(tcp, a_peer_that_is_done_before_us_gets_the_rest_all_the_same)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	tcp_fixture_close(&f, 0);
 	shutdown(fd, SHUT_WR);
-	cr_expect_eq(read_out(fd, &len), 0);
+	cr_expect_eq(talk_read_out(fd, &len), 0);
 	cr_expect_eq(len, BIG_BYTES);
 	close(fd);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
@@ -305,10 +245,10 @@ Test(tcp, a_peer_that_is_done_before_us_gets_the_rest_all_the_same)
 Test(tcp, a_connection_may_be_reset_while_its_bytes_are_read)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
-	say(fd, "R", 1);
-	cr_expect_eq(next(fd), DIAL_RESET);
+	talk_say(fd, "R", 1);
+	cr_expect_eq(talk_next(fd), DIAL_RESET);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
 	close(fd);
 }
@@ -316,33 +256,33 @@ Test(tcp, a_connection_may_be_reset_while_its_bytes_are_read)
 Test(tcp, one_may_reset_another_that_has_bytes_in_the_same_turn)
 {
 	tcp_fixture_start(&f);
-	int killer = dial(0), victim = dial(0);
+	int killer = tcp_fixture_dial(&f, 0), victim = tcp_fixture_dial(&f, 0);
 
 	pthread_t blocker = loop_thread_look_away(&f.on);
-	say(killer, "K\x01", 2);
-	say(victim, "help", 4);
+	talk_say(killer, "K\x01", 2);
+	talk_say(victim, "help", 4);
 	pthread_join(blocker, NULL);
-	cr_expect_eq(next(victim), DIAL_RESET);
+	cr_expect_eq(talk_next(victim), DIAL_RESET);
 	tcp_fixture_await(&f.closed, 1);
 	cr_expect_eq(f.bytes, 2, "nothing is heard of it any more");
-	say(killer, "and on", 6);
-	hear(killer, "and on", 6);
+	talk_say(killer, "and on", 6);
+	talk_hear(killer, "and on", 6);
 	close(killer);
 	close(victim);
 }
 
 Test(tcp, a_peer_that_reads_nothing_is_reset_at_once)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	tcp_fixture_reset(&f, 0);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
-	cr_expect_eq(read_out(fd, &len), DIAL_RESET);
+	cr_expect_eq(talk_read_out(fd, &len), DIAL_RESET);
 	cr_expect_lt(len, 65536, "what the kernel held is gone too");
 	close(fd);
 }
@@ -350,11 +290,11 @@ Test(tcp, a_peer_that_reads_nothing_is_reset_at_once)
 Test(tcp, a_peer_that_vanishes_is_gone)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	dial_abort(fd);
 	tcp_fixture_await(&f.closed_as[TCP_END_PEER], 1);
-	fd = dial(0);
+	fd = tcp_fixture_dial(&f, 0);
 	tcp_fixture_close(&f, 1);
 	dial_abort(fd);
 	tcp_fixture_await(&f.closed_as[TCP_END_OURS], 1);
@@ -366,7 +306,7 @@ Test(tcp, who_is_refused_gets_no_byte)
 	tcp_fixture_start(&f);
 	int fd = dial_tcp(f.port, 0);
 
-	cr_expect_eq(next(fd), 0);
+	cr_expect_eq(talk_next(fd), 0);
 	tcp_fixture_await(&f.refused, 1);
 	cr_expect_eq(f.closed, 0);
 	close(fd);
@@ -379,7 +319,7 @@ Test(tcp, the_ones_on_their_way_out_are_bounded)
 
 	tcp_fixture_start(&f);
 	for (int i = 0; i < MANY; i++)
-		fds[i] = dial(0);
+		fds[i] = tcp_fixture_dial(&f, 0);
 	for (size_t i = 0; i < LEAVING; i++)
 		tcp_fixture_close(&f, i);
 	real_sleep_ms(20);
@@ -387,7 +327,7 @@ Test(tcp, the_ones_on_their_way_out_are_bounded)
 	for (size_t i = LEAVING; i < MANY; i++)
 		tcp_fixture_close(&f, i);
 	tcp_fixture_await(&f.closed, MANY - LEAVING);
-	cr_expect_eq(next(fds[MANY - 1]), 0);
+	cr_expect_eq(talk_next(fds[MANY - 1]), 0);
 	cr_expect_null(f.conns[0], "the first to go is the one that has had most time");
 	cr_expect_not_null(f.conns[MANY - 1]);
 	for (int i = 0; i < MANY; i++)
@@ -416,11 +356,11 @@ static void advance_in_quarters(int quarters)
 
 static void expect_stall(size_t bytes)
 {
-	AUTO(auto_free) uint8_t *waits = big_bytes();
+	AUTO(auto_free) uint8_t *waits = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, waits, bytes);
 	settle();
@@ -428,7 +368,7 @@ static void expect_stall(size_t bytes)
 	cr_expect_eq(f.closed, 0);
 	advance_in_quarters(2);
 	tcp_fixture_await(&f.closed_as[TCP_END_STALLED], 1);
-	cr_expect_eq(read_out(fd, &len), DIAL_RESET);
+	cr_expect_eq(talk_read_out(fd, &len), DIAL_RESET);
 	close(fd);
 }
 
@@ -444,11 +384,11 @@ Test(tcp, it_is_reset_too_when_all_is_in_the_kernel)
 
 Test(tcp, a_peer_that_takes_a_little_now_and_then_stays)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	static uint8_t           some[4096];
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	settle();
@@ -465,26 +405,26 @@ Test(tcp, a_peer_that_takes_a_little_now_and_then_stays)
 Test(tcp, who_has_taken_all_may_be_silent_for_ever)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
-	say(fd, "hello", 5);
-	hear(fd, "hello", 5);
+	talk_say(fd, "hello", 5);
+	talk_hear(fd, "hello", 5);
 	settle();
 	advance_in_quarters(40);
 	cr_expect_eq(f.closed, 0);
-	say(fd, "again", 5);
-	hear(fd, "again", 5);
+	talk_say(fd, "again", 5);
+	talk_hear(fd, "again", 5);
 	close(fd);
 }
 
 Test(tcp, the_kernel_holds_little_for_a_peer_that_does_not_read)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	uint32_t                 memory[SK_MEMINFO_VARS];
 	socklen_t                len = sizeof(memory);
 
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	settle();
@@ -518,11 +458,11 @@ Test(tcp, a_thousand_come_and_go_and_nothing_stays)
 	before = count_descriptors();
 	for (size_t i = 0; i < 1000; i++) {
 		const char *text = said[i % COUNT_OF(said)];
-		int         fd   = dial(0);
+		int         fd   = tcp_fixture_dial(&f, 0);
 
-		say(fd, text, strlen(text));
+		talk_say(fd, text, strlen(text));
 		if (text[0] != 'R')
-			hear(fd, text + (text[0] == 'X'), strlen(text) - (text[0] == 'X'));
+			talk_hear(fd, text + (text[0] == 'X'), strlen(text) - (text[0] == 'X'));
 		if (i % 7 == 0)
 			dial_abort(fd);
 		else
@@ -538,7 +478,7 @@ Test(tcp, without_descriptors_newcomers_wait_and_the_others_are_served)
 	int           fillers[64], count = 0;
 
 	tcp_fixture_start(&f);
-	int there = dial(0);
+	int there = tcp_fixture_dial(&f, 0);
 	int late  = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -556,14 +496,14 @@ Test(tcp, without_descriptors_newcomers_wait_and_the_others_are_served)
 		if (metric_get(M_TCP_REFUSED_MEMORY) >= 2) /* once more after the pause */
 			break;
 	cr_expect_eq(f.accepted, 1);
-	say(there, "still", 5);
-	hear(there, "still", 5);
+	talk_say(there, "still", 5);
+	talk_hear(there, "still", 5);
 
 	while (count > 0)
 		close(fillers[--count]);
 	tcp_fixture_await(&f.accepted, 2);
-	say(late, "at last", 7);
-	hear(late, "at last", 7);
+	talk_say(late, "at last", 7);
+	talk_hear(late, "at last", 7);
 	cr_expect_leq(metric_get(M_TCP_REFUSED_MEMORY), 100, "it does not ask all the time");
 	close(late);
 	close(there);
@@ -573,20 +513,20 @@ Test(tcp, without_descriptors_newcomers_wait_and_the_others_are_served)
 
 Test(tcp, one_turn_reads_a_helping_of_each)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	f.conf.limits.ws_turn_bytes = 4096;
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	pthread_t blocker = loop_thread_look_away(&f.on);
-	say(fd, bytes, 50000);
+	talk_say(fd, bytes, 50000);
 	pthread_join(blocker, NULL);
 	tcp_fixture_await(&f.bytes, 50000);
 	cr_expect_eq(f.bytes_at_once, 4096);
 	tcp_fixture_close(&f, 0);
-	cr_expect_eq(read_out(fd, &len), 0);
+	cr_expect_eq(talk_read_out(fd, &len), 0);
 	cr_expect_eq(len, 50000);
 	close(fd);
 }
@@ -604,14 +544,14 @@ static void count_sent(struct loop_flush *flush)
 Test(tcp, one_turn_sends_a_helping_of_each)
 {
 	static struct loop_flush flush = { .run = count_sent };
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	static uint8_t           got[65536];
 
 	loop_add_flush(f.on.loop, &flush);
 	f.listen.sndbuf_bytes = BIG_BYTES;
 	f.piece_bytes         = 1024;
 	tcp_fixture_start(&f);
-	int fd = dial(BIG_BYTES);
+	int fd = tcp_fixture_dial(&f, BIG_BYTES);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	for (size_t have = 0; have < BIG_BYTES;) {
@@ -668,7 +608,7 @@ static int option(int fd, int level, int name)
 Test(tcp, accepted_sockets_have_the_options_of_their_listener)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0), theirs = other_end(fd);
+	int fd = tcp_fixture_dial(&f, 0), theirs = other_end(fd);
 
 	cr_expect_eq(option(theirs, SOL_SOCKET, SO_KEEPALIVE), 1);
 	cr_expect_eq(option(theirs, IPPROTO_TCP, TCP_KEEPIDLE), 30);
@@ -696,7 +636,7 @@ Test(tcp, a_connection_knows_its_peer)
 	bool is_exempt = true;
 
 	tcp_fixture_start(&f);
-	int a = dial(0), b = dial(0);
+	int a = tcp_fixture_dial(&f, 0), b = tcp_fixture_dial(&f, 0);
 
 	loop_thread_do(&f.on, look_at_two, &is_exempt);
 	close(a);
@@ -709,7 +649,7 @@ Test(tcp, in_production_nobody_is_exempt)
 
 	f.conf.server_production = true;
 	tcp_fixture_start(&f);
-	int a = dial(0), b = dial(0);
+	int a = tcp_fixture_dial(&f, 0), b = tcp_fixture_dial(&f, 0);
 
 	loop_thread_do(&f.on, look_at_two, &is_exempt);
 	close(a);
@@ -720,18 +660,18 @@ Test(tcp, in_production_nobody_is_exempt)
 
 Test(tcp, a_stop_sends_what_waits_and_takes_nobody_new)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	size_t                   len;
 
 	tcp_fixture_start(&f);
-	int reads = dial(4096), idle = dial(0);
+	int reads = tcp_fixture_dial(&f, 4096), idle = tcp_fixture_dial(&f, 0);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	tcp_fixture_begin_stop(&f);
 	int late = dial_tcp(f.port, 0);
-	cr_expect_eq(read_out(reads, &len), 0);
+	cr_expect_eq(talk_read_out(reads, &len), 0);
 	cr_expect_eq(len, BIG_BYTES);
-	cr_expect_eq(next(idle), 0);
+	cr_expect_eq(talk_next(idle), 0);
 	close(reads);
 	close(idle);
 	loop_thread_join(&f.on);
@@ -743,11 +683,11 @@ Test(tcp, a_stop_sends_what_waits_and_takes_nobody_new)
 
 Test(tcp, a_stop_waits_five_seconds_for_who_takes_nothing)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 
 	f.conf.limits.ws_close_ms = 60000;
 	tcp_fixture_start(&f);
-	int fd = dial(4096);
+	int fd = tcp_fixture_dial(&f, 4096);
 
 	tcp_fixture_put(&f, 0, bytes, BIG_BYTES);
 	tcp_fixture_begin_stop(&f);
@@ -762,12 +702,12 @@ Test(tcp, a_stop_waits_five_seconds_for_who_takes_nothing)
 Test(tcp, who_is_left_at_the_end_is_reset_and_reported)
 {
 	tcp_fixture_start(&f);
-	int fd = dial(0);
+	int fd = tcp_fixture_dial(&f, 0);
 
 	loop_stop(f.on.loop);
 	loop_thread_join(&f.on);
 	tcp_fixture_stop(&f);
 	cr_expect_eq(f.closed_as[TCP_END_STOPPED], 1);
-	cr_expect_eq(next(fd), DIAL_RESET);
+	cr_expect_eq(talk_next(fd), DIAL_RESET);
 	close(fd);
 }

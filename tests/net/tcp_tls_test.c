@@ -8,6 +8,7 @@
 #include "net/listen.h"
 #include "support/dial.h"
 #include "support/other_end.h"
+#include "support/talk.h"
 #include "support/tcp_fixture.h"
 #include "support/tls_peer.h"
 
@@ -79,16 +80,6 @@ static void hear_end(struct tls_client *c)
 	cr_expect(SSL_get_shutdown(c->ssl) & SSL_RECEIVED_SHUTDOWN);
 }
 
-static uint8_t *big_bytes(void)
-{
-	uint8_t *bytes = malloc(BIG_BYTES);
-
-	cr_assert_not_null(bytes);
-	for (size_t i = 0; i < BIG_BYTES; i++)
-		bytes[i] = (uint8_t)((i ^ i >> 6 ^ i >> 12) & 0x3f); /* nothing that the part takes for an order */
-	return bytes;
-}
-
 static void hear_big(struct tls_client *c, const uint8_t *bytes)
 {
 	AUTO(auto_free) uint8_t *got = malloc(BIG_BYTES);
@@ -133,7 +124,7 @@ Test(tcp_tls, plain_and_tls_are_served_side_by_side)
 
 Test(tcp_tls, much_in_and_much_out_stays_in_order)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 
 	f.piece_bytes = 777;
 	tcp_fixture_start(&f);
@@ -147,7 +138,7 @@ Test(tcp_tls, much_in_and_much_out_stays_in_order)
 
 Test(tcp_tls, a_slow_reader_gets_all_of_it_in_order)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 
 	f.piece_bytes = 777;
 	tcp_fixture_start(&f);
@@ -180,7 +171,7 @@ Test(tcp_tls, what_is_put_in_one_turn_leaves_in_one_record)
 
 Test(tcp_tls, a_turn_smaller_than_a_record_loses_nothing)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 
 	f.conf.limits.ws_turn_bytes = 4096;
 	tcp_fixture_start(&f);
@@ -196,7 +187,7 @@ Test(tcp_tls, a_turn_smaller_than_a_record_loses_nothing)
 Test(tcp_tls, records_that_do_not_fit_a_turn_are_heard_whole)
 {
 	enum { RECORD = 10000, RECORDS = 7 };
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	static uint8_t           got[RECORD * RECORDS];
 
 	cr_assert_eq(f.conf.limits.ws_turn_bytes / RECORD, RECORDS - 1);
@@ -214,7 +205,7 @@ Test(tcp_tls, records_that_do_not_fit_a_turn_are_heard_whole)
 
 Test(tcp_tls, a_close_says_so_behind_what_waits)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 
 	tcp_fixture_start(&f);
 	struct tls_client c = open_tls(4096);
@@ -454,7 +445,7 @@ Test(tcp_tls, a_handshake_that_waits_for_room_does_not_turn_the_loop)
 
 Test(tcp_tls, new_keys_can_be_had_in_the_middle)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 
 	tcp_fixture_start(&f);
 	struct tls_client c = open_tls(4096);
@@ -513,7 +504,7 @@ Test(tcp_tls, an_old_session_is_not_taken_up_again_and_no_ticket_is_sent)
 
 Test(tcp_tls, a_peer_that_takes_nothing_for_long_is_reset)
 {
-	AUTO(auto_free) uint8_t *bytes = big_bytes();
+	AUTO(auto_free) uint8_t *bytes = talk_big_bytes(BIG_BYTES);
 	uint32_t                 memory[SK_MEMINFO_VARS];
 	socklen_t                len = sizeof(memory);
 

@@ -76,7 +76,7 @@ static void tell(const struct ws_input_event *e)
 	static const char *const words[] = {
 		[WS_INPUT_MORE] = "more",   [WS_INPUT_MESSAGE] = "message", [WS_INPUT_PING] = "ping",
 		[WS_INPUT_CLOSE] = "close", [WS_INPUT_BAD] = "bad",         [WS_INPUT_TOO_BIG] = "too big",
-		[WS_INPUT_NOMEM] = "nomem",
+		[WS_INPUT_NOMEM] = "nomem", [WS_INPUT_PONG] = "pong",
 	};
 	size_t at = strlen(story);
 
@@ -103,7 +103,8 @@ static const char *hear_in(struct ws_input *in, size_t step)
 			e = ws_input_next(in, &from, copy + len);
 			if (e.what != WS_INPUT_MORE)
 				tell(&e);
-		} while (e.what == WS_INPUT_MESSAGE || e.what == WS_INPUT_PING || e.what == WS_INPUT_CLOSE);
+		} while (e.what == WS_INPUT_MESSAGE || e.what == WS_INPUT_PING || e.what == WS_INPUT_PONG ||
+		         e.what == WS_INPUT_CLOSE);
 		free(copy);
 		if (e.what != WS_INPUT_MORE)
 			break;
@@ -151,7 +152,7 @@ Test(ws_frame, fragments_are_joined_with_control_frames_between_them)
 	add_frame(FINAL | WS_PONG, "whatever");
 	add_frame(FINAL | WS_CONTINUATION, "three");
 	add_frame(FINAL | WS_BINARY, "four");
-	cr_expect_str_eq(hear(), "ping(alive?);message(onetwothree);message(four);");
+	cr_expect_str_eq(hear(), "ping(alive?);pong(whatever);message(onetwothree);message(four);");
 }
 
 Test(ws_frame, empty_messages_are_passed_over_in_any_form)
@@ -168,14 +169,14 @@ Test(ws_frame, empty_messages_are_passed_over_in_any_form)
 	cr_expect_str_eq(hear(), "message(a);message(b);message(c);");
 }
 
-Test(ws_frame, pings_and_closes_carry_their_payload)
+Test(ws_frame, pings_pongs_and_closes_carry_their_payload)
 {
 	add_frame(FINAL | WS_PING, "");
 	add_long(FINAL | WS_PING, 125);
 	add_frame(FINAL | WS_PONG, "unasked");
 	add_frame(FINAL | WS_CLOSE, "");
 	add_frame(FINAL | WS_CLOSE, "\x03\xe8");
-	cr_expect_str_eq(hear(), "ping();ping(125);close();close(\x03\xe8);");
+	cr_expect_str_eq(hear(), "ping();ping(125);pong(unasked);close();close(\x03\xe8);");
 }
 
 Test(ws_frame, lengths_in_longer_form_than_needed_are_accepted)

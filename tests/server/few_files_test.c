@@ -93,6 +93,18 @@ Test(few_files, websockets_get_what_is_left_and_http_is_served_at_all_caps)
 	}
 }
 
+Test(few_files, the_warning_lists_what_was_lowered_and_nothing_else)
+{
+	s = server_prepare((const char *[]){ "limits.http_connections=64", "signal.enable=no", NULL });
+	allow(850);
+	server_launch(s);
+	server_await_ready(s);
+	cr_expect(server_log_contains(s, " ws_connections="));
+	cr_expect(server_log_contains(s, " rooms_connections="));
+	cr_expect_not(server_log_contains(s, "signal_peers="));
+	cr_expect_not(server_log_contains(s, "rooms_streams="), "there is no relay");
+}
+
 Test(few_files, a_limit_that_was_lowered_is_no_change_at_a_reload)
 {
 	s = server_prepare((const char *[]){ "limits.http_connections=64", NULL });

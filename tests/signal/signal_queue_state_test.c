@@ -187,7 +187,7 @@ Test(signal_queue_state, bytes_leave_in_order_in_pieces_of_any_size)
 			want_len += len;
 			want[want_len++] = '\n';
 		}
-		cr_expect_eq(q.waiting, want_len);
+		cr_expect_eq(q.chain.bytes, want_len);
 		while (!signal_queue_is_empty(&q)) {
 			struct iovec pieces[3];
 			size_t       count = signal_queue_pieces(&q, pieces, 3), sent = 0;
@@ -203,7 +203,7 @@ Test(signal_queue_state, bytes_leave_in_order_in_pieces_of_any_size)
 		}
 		cr_expect_eq(got_len, want_len);
 		cr_expect(memcmp(got, want, want_len) == 0, "%zu bytes at a time", step);
-		cr_expect_eq(q.waiting, 0);
+		cr_expect_eq(q.chain.bytes, 0);
 		cr_expect_eq(q.bytes, 0);
 	}
 }
@@ -226,7 +226,7 @@ Test(signal_queue_state, lines_can_be_taken_whole)
 	cr_expect_eq(out[8190], 'a' + 2);
 	cr_expect_eq(signal_queue_take(&q, &store, out), HEAD_BYTES - 1 + 3);
 	cr_expect(signal_queue_is_empty(&q));
-	cr_expect_eq(q.waiting, 0);
+	cr_expect_eq(q.chain.bytes, 0);
 }
 
 Test(signal_queue_state, takes_little_more_memory_than_what_waits)

@@ -63,23 +63,43 @@ int dial_tcp(int port, int rcvbuf_bytes)
 
 int dial_tcp_from(const char *from, int port, int rcvbuf_bytes)
 {
-	struct sockaddr_in me = { .sin_family = AF_INET };
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int                on = 1;
-	int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	return dial_tcp_to("127.0.0.1", port, from, rcvbuf_bytes);
+}
+
+static bool bind_to(int fd, const char *at, int port)
+{
+	struct sockaddr_in me = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+
+	return inet_pton(AF_INET, at, &me.sin_addr) == 1 && bind(fd, (struct sockaddr *)&me, sizeof(me)) == 0;
+}
+
+int dial_tcp_to(const char *to, int port, const char *from, int rcvbuf_bytes)
+{
+	struct sockaddr_in there = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	int                on    = 1;
+	int                fd    = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return -1;
-	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (rcvbuf_bytes)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_bytes, sizeof(rcvbuf_bytes));
-	if (from &&
-	    (inet_pton(AF_INET, from, &me.sin_addr) != 1 || bind(fd, (struct sockaddr *)&me, sizeof(me)) != 0)) {
+	if (inet_pton(AF_INET, to, &there.sin_addr) != 1 || (from && !bind_to(fd, from, 0))) {
 		close(fd);
 		return -1;
 	}
-	return connected(fd, (const struct sockaddr *)&to, sizeof(to));
+	return connected(fd, (const struct sockaddr *)&there, sizeof(there));
+}
+
+int dial_udp(const char *at, int port)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && bind_to(fd, at, port))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 int dial_unix(const char *path)

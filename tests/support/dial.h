@@ -23,6 +23,12 @@ int dial_tcp(int port, int rcvbuf_bytes);
 /* The same from another address of this machine, "127.0.0.2": for limits that count by address. */
 int dial_tcp_from(const char *from, int port, int rcvbuf_bytes);
 
+/* To another address than 127.0.0.1; from may be NULL. */
+int dial_tcp_to(const char *to, int port, const char *from, int rcvbuf_bytes);
+
+/* A UDP socket bound to this address ("0.0.0.0": any) and port (0: a free one); -1 when they are not to be had. */
+int dial_udp(const char *at, int port);
+
 /* -1 when nobody listens there. */
 int dial_unix(const char *path);
 

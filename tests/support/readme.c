@@ -8,40 +8,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define README_BYTES_MAX ((size_t)1 << 20)
+#define DOCUMENT_BYTES_MAX ((size_t)1 << 20)
 
-static char *read_readme(void)
+static char *read_document(const char *below)
 {
 	const char *tests = getenv("TESTS_DIR");
-	char       *text  = calloc(1, README_BYTES_MAX);
+	char       *text  = calloc(1, DOCUMENT_BYTES_MAX);
 	char        path[4096];
 
 	cr_assert_not_null(tests, "TESTS_DIR must name the folder of the tests");
-	snprintf(path, sizeof(path), "%s/../README.md", tests);
+	snprintf(path, sizeof(path), "%s/../%s", tests, below);
 	FILE *f = fopen(path, "re");
 
 	cr_assert(text && f, "cannot read %s", path);
-	cr_assert_lt(fread(text, 1, README_BYTES_MAX - 1, f), README_BYTES_MAX - 1);
+	cr_assert_lt(fread(text, 1, DOCUMENT_BYTES_MAX - 1, f), DOCUMENT_BYTES_MAX - 1);
 	fclose(f);
 	return text;
 }
 
-char *readme_block(const char *word)
+char *document_block(const char *path, const char *word)
 {
-	char *text = read_readme();
+	char *text = read_document(path);
 	char  opening[64];
 
 	snprintf(opening, sizeof(opening), "\n```%s\n", word);
 	char *begin = strstr(text, opening);
 	char *end   = begin ? strstr(begin + strlen(opening) - 1, "\n```\n") : NULL;
 
-	cr_assert(end, "README.md has no block that begins with ```%s", word);
+	cr_assert(end, "%s has no block that begins with ```%s", path, word);
 	begin += strlen(opening);
 	char *block = strndup(begin, (size_t)(end + 1 - begin));
 
 	free(text);
 	cr_assert_not_null(block);
 	return block;
+}
+
+char *readme_block(const char *word)
+{
+	return document_block("README.md", word);
 }
 
 char *readme_replace(char *text, const char *from, const char *to)

@@ -11,6 +11,9 @@
  */
 char *readme_block(const char *word);
 
+/* The same of another document, by its path from the root of the tree. */
+char *document_block(const char *path, const char *word);
+
 /* text with every `from` replaced; text is freed. The test ends when there is none to replace: the README has changed. */
 char *readme_replace(char *text, const char *from, const char *to);
 

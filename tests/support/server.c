@@ -1,5 +1,6 @@
 #include "support/server.h"
 
+#include "base/auto.h"
 #include "support/dial.h"
 
 #include <criterion/criterion.h>
@@ -31,45 +32,52 @@ static struct server *servers;
  *	... net: listens part=tunnel address=127.0.0.1:40123
  *	... server: ready ...
  */
-enum log_news {
-	LOG_OTHER,
-	LOG_LISTENS_SIGNAL,
-	LOG_LISTENS_SIGNAL_TLS,
-	LOG_LISTENS_TUNNEL,
-	LOG_LISTENS_HTTP,
-	LOG_LISTENS_HTTPS,
-	LOG_LISTENS_ADMIN,
-	LOG_READY
+/* Where the log's "listens part=..." goes. A part is known by how it begins; of two that fit the first counts. */
+static const struct {
+	const char *part;
+	size_t      at;
+} listeners[] = {
+	{ "signal-tls ", offsetof(struct server, signal_tls_port) },
+	{ "signal ", offsetof(struct server, signal_port) },
+	{ "rooms-status ", offsetof(struct server, rooms_status_port) },
+	{ "rooms ", offsetof(struct server, rooms_port) },
+	{ "p2p-alt ", offsetof(struct server, p2p_alt_port) },
+	{ "p2p ", offsetof(struct server, p2p_port) },
+	{ "tunnel", offsetof(struct server, tunnel_port) },
+	{ "http-tls ", offsetof(struct server, https_port) },
+	{ "http ", offsetof(struct server, http_port) },
 };
 
-static enum log_news understand_log_line(const char *line, int *port)
+/* Of several listeners of a part the first counts. */
+static void note_port(struct server *s, const char *part, int port)
 {
-	const char *listens = strstr(line, ": listens ");
+	for (size_t i = 0; i < COUNT_OF(listeners); i++) {
+		int *at = (int *)(void *)((char *)s + listeners[i].at);
+
+		if (strncmp(part, listeners[i].part, strlen(listeners[i].part)) != 0)
+			continue;
+		if (!*at)
+			*at = port;
+		return;
+	}
+}
+
+static void note_listener(struct server *s, const char *line)
+{
+	const char *part    = strstr(line, ": listens part=");
 	const char *address = strstr(line, " address=");
 
-	if (strstr(line, ": ready"))
-		return LOG_READY;
-	if (!listens || !address)
-		return LOG_OTHER;
-	if (strstr(listens, " part=admin"))
-		return LOG_LISTENS_ADMIN;
+	if (!part || !address)
+		return;
 
 	size_t      len   = strcspn(address + 1, " \n");
 	const char *colon = memrchr(address + 1, ':', len);
 
-	*port = colon ? atoi(colon + 1) : 0;
-	if (strstr(listens, " part=signal-tls"))
-		return LOG_LISTENS_SIGNAL_TLS;
-	if (strstr(listens, " part=signal"))
-		return LOG_LISTENS_SIGNAL;
-	if (strstr(listens, " part=tunnel"))
-		return LOG_LISTENS_TUNNEL;
-	if (strstr(listens, " part=http-tls"))
-		return LOG_LISTENS_HTTPS;
-	return strstr(listens, " part=http") ? LOG_LISTENS_HTTP : LOG_OTHER;
+	if (colon && colon[1] != '/') /* a path has no port */
+		note_port(s, part + strlen(": listens part="), atoi(colon + 1));
 }
 
-/* Reads this start's part of the log. True once it says ready; of several listeners of a part the first counts. */
+/* Reads this start's part of the log. True once it says ready. */
 static bool read_log(struct server *s)
 {
 	FILE *log = fopen(s->log_path, "re");
@@ -80,21 +88,8 @@ static bool read_log(struct server *s)
 		return false;
 	fseek(log, s->log_from, SEEK_SET);
 	while (fgets(line, sizeof(line), log)) {
-		int           port = 0;
-		enum log_news news = understand_log_line(line, &port);
-
-		if (news == LOG_LISTENS_TUNNEL && !s->tunnel_port)
-			s->tunnel_port = port;
-		if (news == LOG_LISTENS_SIGNAL && !s->signal_port)
-			s->signal_port = port;
-		if (news == LOG_LISTENS_SIGNAL_TLS && !s->signal_tls_port)
-			s->signal_tls_port = port;
-		if (news == LOG_LISTENS_HTTP && !s->http_port)
-			s->http_port = port;
-		if (news == LOG_LISTENS_HTTPS && !s->https_port)
-			s->https_port = port;
-		if (news == LOG_READY)
-			ready = true;
+		note_listener(s, line);
+		ready = ready || strstr(line, ": ready");
 	}
 	fclose(log);
 	return ready;
@@ -238,6 +233,9 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "signal.listen=127.0.0.1:0");
 	server_set(s, "signal.tls_listen=127.0.0.1:0");
 	server_set(s, "http.tls_listen=127.0.0.1:0");
+	server_set(s, "rooms.listen=127.0.0.1:0");
+	server_set(s, "p2p.port=0");
+	server_set(s, "p2p.alt_port=0");
 	server_set(s, admin);
 	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
 	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
@@ -292,8 +290,10 @@ void server_launch(struct server *s)
 	s->http_port   = 0;
 	s->https_port  = 0;
 	s->signal_port = s->signal_tls_port = 0;
-	s->log_from                         = stat(s->log_path, &log) == 0 ? log.st_size : 0;
-	s->pid                              = fork();
+	s->rooms_port = s->rooms_status_port = 0;
+	s->p2p_port = s->p2p_alt_port = 0;
+	s->log_from                   = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid                        = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
 	if (s->pid == 0)
 		become_server(s, test, program);

@@ -44,6 +44,9 @@ struct server {
 	int                  http_port;
 	int                  https_port;                   /* 0 without tls.cert */
 	int                  signal_port, signal_tls_port; /* the same */
+	int                  rooms_port;                   /* TCP and UDP */
+	int                  p2p_port, p2p_alt_port;       /* over UDP, on both addresses; 0 without p2p.listen1 */
+	int                  rooms_status_port;            /* 0 without rooms.status_listen */
 	char                 root[SERVER_PATH_BYTES];      /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
 	char                 admin_socket[SERVER_PATH_BYTES];

@@ -21,6 +21,41 @@ static void put(struct tcp_echo *e, const void *bytes, size_t len)
 	tcp_wake(e->conn);
 }
 
+static void pause_echo(struct tcp_echo *e)
+{
+	e->is_paused = true;
+	tcp_pause(e->conn);
+}
+
+static void forget(struct tcp_echo *e)
+{
+	e->fixture->conns[e->number] = NULL;
+	free(e->out);
+	free(e);
+}
+
+static void take(struct tcp_echo *e)
+{
+	struct tcp_fixture *f  = e->fixture;
+	int                 fd = tcp_take(e->conn);
+
+	if (fd < 0) {
+		f->untaken++;
+		return;
+	}
+	forget(e);
+	f->taken_fd = fd;
+	f->taken++;
+}
+
+static void do_to(struct tcp_echo *e, char what)
+{
+	if (what == 'X')
+		tcp_close(e->conn);
+	else if (what == 'T')
+		take(e);
+}
+
 static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 {
 	struct tcp_fixture *f = part;
@@ -39,7 +74,20 @@ static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 	f->accepted++;
 	if (f->greeting)
 		put(e, f->greeting, strlen(f->greeting));
-	return e;
+	if (f->pauses)
+		pause_echo(e);
+	do_to(e, f->does_when_accepted);
+	return e; /* taken, it is used no more */
+}
+
+static void do_to_another(struct tcp_echo *e, uint8_t what)
+{
+	if (what == 'K')
+		tcp_reset(e->conn);
+	else if (what == 'W')
+		pause_echo(e);
+	else
+		take(e);
 }
 
 static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
@@ -48,6 +96,8 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 	struct tcp_fixture *f = e->fixture;
 
 	(void)now_ms;
+	cr_assert_not(e->is_paused);
+	cr_assert_not(e->has_ended);
 	f->bytes += len;
 	if (len > f->bytes_at_once)
 		f->bytes_at_once = len;
@@ -63,9 +113,14 @@ static void on_bytes(void *data, uint8_t *bytes, size_t len, int64_t now_ms)
 			put(e, bytes + 1, len - 1);
 			tcp_flush(e->conn);
 		}
-	} else if (bytes[0] == 'K' && len > 1) {
+	} else if (bytes[0] == 'P') {
+		put(e, bytes + 1, len - 1);
+		pause_echo(e);
+	} else if (bytes[0] == 'T') {
+		take(e);
+	} else if (memchr("KWG", bytes[0], 3) && len > 1) {
 		if (f->conns[bytes[1]])
-			tcp_reset(f->conns[bytes[1]]->conn);
+			do_to_another(f->conns[bytes[1]], bytes[0]);
 	} else {
 		put(e, bytes, len);
 	}
@@ -94,6 +149,30 @@ static void on_sent(void *data, size_t bytes, int64_t now_ms)
 	e->len -= bytes;
 	e->fixture->sent += bytes;
 	e->fixture->writes++;
+	do_to(e, e->fixture->does_when_sent);
+}
+
+static void on_ended(void *data, int64_t now_ms)
+{
+	struct tcp_echo *e = data;
+
+	(void)now_ms;
+	cr_assert_not(e->is_paused);
+	cr_assert_not(e->has_ended);
+	e->has_ended = true;
+	e->fixture->ended++;
+	do_to(e, e->fixture->does_at_end);
+}
+
+static void on_ended_unread(void *data, int64_t now_ms)
+{
+	struct tcp_echo *e = data;
+
+	(void)now_ms;
+	cr_assert(e->is_paused);
+	cr_assert_not(e->has_ended);
+	e->fixture->ended_unread++;
+	do_to(e, e->fixture->does_at_end);
 }
 
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
@@ -103,11 +182,9 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 
 	(void)now_ms;
 	cr_assert_eq(f->conns[e->number], e, "closed once");
-	f->conns[e->number] = NULL;
+	forget(e);
 	f->closed_as[why]++;
 	f->closed++;
-	free(e->out);
-	free(e);
 }
 
 static struct tcp_handler handler = {
@@ -159,8 +236,10 @@ void tcp_fixture_reload(struct tcp_fixture *f)
 void tcp_fixture_start(struct tcp_fixture *f)
 {
 	cr_assert_eq(tcp_new(&f->tcp, f->on.loop, &f->conf), ERR_OK);
-	handler.part = f;
-	f->port      = listen_on(f, false);
+	handler.part         = f;
+	handler.ended        = f->hears_ends ? on_ended : NULL;
+	handler.ended_unread = f->hears_unread_ends ? on_ended_unread : NULL;
+	f->port              = listen_on(f, false);
 	reload(f);
 	if (f->conf.tls_cert[0])
 		f->tls_port = listen_on(f, true);
@@ -193,7 +272,17 @@ void tcp_fixture_stop(struct tcp_fixture *f)
 	tcp_free(f->tcp);
 	f->tcp = NULL;
 	loop_thread_fini(&f->on);
-	cr_expect_eq(f->closed, f->accepted, "each is told of its end");
+	cr_expect_eq(f->closed + f->taken, f->accepted, "each is told of its end");
+}
+
+int tcp_fixture_dial(struct tcp_fixture *f, int rcvbuf_bytes)
+{
+	size_t before = f->accepted;
+	int    fd     = dial_tcp(f->port, rcvbuf_bytes);
+
+	cr_assert_geq(fd, 0);
+	tcp_fixture_await(&f->accepted, before + 1);
+	return fd;
 }
 
 struct order {
@@ -239,6 +328,49 @@ void tcp_fixture_close(struct tcp_fixture *f, size_t number)
 	struct order o = { .fixture = f, .number = number };
 
 	loop_thread_do(&f->on, run_close, &o);
+}
+
+static void run_pause(void *arg)
+{
+	struct order *o = arg;
+
+	pause_echo(o->fixture->conns[o->number]);
+}
+
+void tcp_fixture_pause(struct tcp_fixture *f, size_t number)
+{
+	struct order o = { .fixture = f, .number = number };
+
+	loop_thread_do(&f->on, run_pause, &o);
+}
+
+static void run_resume(void *arg)
+{
+	struct order *o = arg;
+
+	o->fixture->conns[o->number]->is_paused = false;
+	tcp_resume(o->fixture->conns[o->number]->conn);
+}
+
+void tcp_fixture_resume(struct tcp_fixture *f, size_t number)
+{
+	struct order o = { .fixture = f, .number = number };
+
+	loop_thread_do(&f->on, run_resume, &o);
+}
+
+static void run_take(void *arg)
+{
+	struct order *o = arg;
+
+	take(o->fixture->conns[o->number]);
+}
+
+void tcp_fixture_take(struct tcp_fixture *f, size_t number)
+{
+	struct order o = { .fixture = f, .number = number };
+
+	loop_thread_do(&f->on, run_take, &o);
 }
 
 static void run_reset(void *arg)

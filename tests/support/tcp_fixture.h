@@ -7,6 +7,10 @@
  *	'R'	the server resets the connection
  *	'F'	what is behind it comes back twice, each time sent at once
  *	'K'	the server resets the connection whose number the next byte is
+ *	'P'	what is behind it comes back, and the server listens no more until tcp_resume
+ *	'W'	the server listens no more to the connection whose number the next byte is
+ *	'T'	the connection is taken from the server: tcp_take
+ *	'G'	the connection whose number the next byte is is taken
  *
  *	struct tcp_fixture f;
  *
@@ -35,6 +39,7 @@ struct tcp_echo {
 	size_t              number;
 	uint8_t            *out; /* what waits */
 	size_t              len;
+	bool                is_paused, has_ended;
 };
 
 struct tcp_fixture {
@@ -48,8 +53,15 @@ struct tcp_fixture {
 	size_t             piece_bytes; /* fetch gives pieces of so many bytes; 0: all in one */
 	const char        *greeting;    /* put in accepted; NULL: none */
 	bool               stops;
-	bool               refuses; /* accepted says no */
-	_Atomic size_t     accepted, refused, closed;
+	bool               refuses;                            /* accepted says no */
+	bool               pauses;                             /* accepted pauses it */
+	bool               hears_ends;                         /* the part goes on after the peer's end */
+	char               does_at_end;                        /* 'X' or 'T' of the above; 0: nothing */
+	char               does_when_sent, does_when_accepted; /* the same */
+	bool               hears_unread_ends;                  /* the same, of one in a pause */
+	_Atomic size_t     accepted, refused, closed, ended, ended_unread;
+	_Atomic size_t     taken, untaken; /* tcp_take, as it went */
+	_Atomic int        taken_fd;       /* the last of them */
 	_Atomic size_t     closed_as[TCP_END_STOPPED + 1];
 	_Atomic size_t     bytes;         /* that came */
 	_Atomic size_t     bytes_at_once; /* the most in one call */
@@ -66,11 +78,17 @@ void tcp_fixture_start(struct tcp_fixture *f);
 void tcp_fixture_begin_stop(struct tcp_fixture *f);
 void tcp_fixture_stop(struct tcp_fixture *f);
 
+/* Connected to port, and accepted. rcvbuf_bytes as in dial_tcp. */
+int tcp_fixture_dial(struct tcp_fixture *f, int rcvbuf_bytes);
+
 /* On the loop's thread, for the connection with this number: */
 void tcp_fixture_put(struct tcp_fixture *f, size_t number, const void *bytes, size_t len); /* to be sent */
 void tcp_fixture_put_parts(struct tcp_fixture *f, size_t number, const void *bytes, size_t len, size_t parts);
 void tcp_fixture_close(struct tcp_fixture *f, size_t number);
 void tcp_fixture_reset(struct tcp_fixture *f, size_t number);
+void tcp_fixture_pause(struct tcp_fixture *f, size_t number);
+void tcp_fixture_resume(struct tcp_fixture *f, size_t number);
+void tcp_fixture_take(struct tcp_fixture *f, size_t number);
 
 /* The certificate of the settings, read again. */
 void tcp_fixture_reload(struct tcp_fixture *f);

@@ -28,7 +28,7 @@ static bool read_row(struct vector *row, const char *line)
 	if (sscanf(line, " %39[a-z0-9_] | %3[cs>] | %n", row->name, direction, &hex) != 2 || hex == 0)
 		return false;
 	row->to_server = strcmp(direction, "c>s") == 0;
-	if (!row->to_server && strcmp(direction, "s>c") != 0)
+	if (!row->to_server && strcmp(direction, "s>c") != 0 && strcmp(direction, "c>c") != 0)
 		return false;
 	pattern_clear(&p);
 	if (!pattern_add_text(&p, line + hex, &why) || p.len == 0 || p.len > VECTOR_BYTES_MAX)

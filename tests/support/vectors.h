@@ -1,5 +1,5 @@
 /*
- * Reads tests/vectors/NAME: one message per line, "name | c>s or s>c | hex", with # comments and empty lines.
+ * Reads tests/vectors/NAME: one message per line, "name | c>s, s>c or c>c | hex", with # comments and empty lines.
  */
 #ifndef TESTS_VECTORS_H
 #define TESTS_VECTORS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define VECTOR_NAME_BYTES 40
-#define VECTOR_BYTES_MAX  128
+#define VECTOR_BYTES_MAX  192
 
 struct vector {
 	char    name[VECTOR_NAME_BYTES];

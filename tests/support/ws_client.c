@@ -32,12 +32,12 @@ struct ws_client *ws_client_dial(int port, const struct ws_client_options *optio
 	if (!options)
 		options = &no_options;
 	cr_assert_not_null(c, "memory for a client");
-	c->fd         = dial_tcp(port, options->rcvbuf_bytes);
+	c->fd         = dial_tcp_to(options->to ? options->to : "127.0.0.1", port, NULL, options->rcvbuf_bytes);
 	c->mute       = options->mute;
 	c->takes_text = options->takes_text;
 	if (c->fd < 0) {
 		free(c);
-		cr_assert_fail("nobody listens on 127.0.0.1:%d", port);
+		cr_assert_fail("nobody listens on %s:%d", options->to ? options->to : "127.0.0.1", port);
 	}
 	pthread_mutex_lock(&clients_lock);
 	c->next = clients;
@@ -95,14 +95,20 @@ static const char *find_header(const char *head, const char *name)
 }
 
 /* A 101 must prove that it read the key, and must not offer what nobody asked for. */
-static void check_switch(const char *head)
+static void check_switch(const char *head, const char *subprotocol)
 {
 	const char *accept = find_header(head, "Sec-WebSocket-Accept");
+	const char *chosen = find_header(head, "Sec-WebSocket-Protocol");
 
 	cr_assert(accept && strncmp(accept, ACCEPT "\r", sizeof(ACCEPT)) == 0, "wrong Sec-WebSocket-Accept in:\n%s",
 	          head);
 	cr_assert_null(find_header(head, "Sec-WebSocket-Extensions"), "an extension in:\n%s", head);
-	cr_assert_null(find_header(head, "Sec-WebSocket-Protocol"), "a subprotocol in:\n%s", head);
+	if (!subprotocol)
+		cr_assert_null(chosen, "a subprotocol in:\n%s", head);
+	else
+		cr_assert(chosen && strcspn(chosen, "\r") == strlen(subprotocol) &&
+		                  strncmp(chosen, subprotocol, strlen(subprotocol)) == 0,
+		          "not the subprotocol %s in:\n%s", subprotocol, head);
 }
 
 /* Reads the head of the answer into out; its status, 0 at the end of TCP, -1 when nothing came. */
@@ -148,7 +154,7 @@ int ws_client_upgrade(struct ws_client *c, const struct ws_client_options *o)
 	int status = read_head(c, answer);
 
 	if (status == 101)
-		check_switch(answer);
+		check_switch(answer, o->subprotocol);
 	return status;
 }
 

@@ -30,12 +30,14 @@
 #define WS_CLIENT_PONG     0x0a
 
 struct ws_client_options {
+	const char *to;           /* the server's address; NULL: 127.0.0.1 */
 	const char *path;         /* NULL: "/" */
 	const char *user_agent;   /* NULL: "CrysisCoop/2" */
 	const char *headers;      /* further header lines, each with its CR LF; NULL: none */
 	int         rcvbuf_bytes; /* 0: the system's */
 	bool        mute;         /* answers neither a ping nor a close */
 	bool        takes_text;   /* text messages are messages, too */
+	const char *subprotocol;  /* what the answer must choose; NULL: none. What is offered is one of the headers */
 };
 
 struct ws_client {

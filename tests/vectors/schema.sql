@@ -21,6 +21,15 @@ CREATE TABLE blobs (
 	bytes INTEGER NOT NULL CHECK (bytes >= 0)         -- size of the file
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE boards (
+	id              INTEGER PRIMARY KEY,
+	title           BLOB NOT NULL CHECK (length(title) BETWEEN 1 AND 12),     -- of the game
+	number          INTEGER NOT NULL CHECK (number BETWEEN 0 AND 4294967295), -- the game's, for this board
+	lower_is_better INTEGER NOT NULL CHECK (lower_is_better IN (0, 1)),       -- as the first score said
+	title_text      TEXT NOT NULL CHECK (length(title_text) <= 12),           -- for people
+	UNIQUE (title, number)
+) STRICT;
+
 CREATE TRIGGER campaign_added AFTER INSERT ON campaigns BEGIN
 	UPDATE holders SET campaigns = campaigns + 1 WHERE player = NEW.owner;
 	UPDATE cloud_totals SET campaigns = campaigns + 1;
@@ -187,6 +196,20 @@ CREATE INDEX holders_to_shed ON holders (bytes) WHERE spare > 0;
 
 CREATE INDEX holders_young ON holders (made_ms) WHERE addr IS NOT NULL;
 
+CREATE VIEW leaderboard AS
+SELECT b.title_text AS title,
+       b.number AS board,
+       row_number() OVER (
+               PARTITION BY s.board
+               ORDER BY iif(b.lower_is_better, s.score, NULL), iif(b.lower_is_better, NULL, s.score) DESC, s.seq
+       ) AS rank,
+       s.name_text AS name,
+       s.score,
+       s.comment_text AS comment,
+       datetime(s.recorded_ms / 1000, 'unixepoch') AS recorded
+FROM scores s
+JOIN boards b ON b.id = s.board;
+
 CREATE TABLE live_friends (
 	code      INTEGER NOT NULL REFERENCES live_games (code) ON DELETE CASCADE,
 	number    INTEGER NOT NULL CHECK (number BETWEEN 0 AND 65535), -- what the host knows the friend by
@@ -274,6 +297,28 @@ CREATE TABLE members (
 
 CREATE INDEX members_by_player ON members (player, state);
 
+CREATE TABLE nat_history (
+	day        INTEGER NOT NULL CHECK (day >= 0),                -- since 1970, UTC
+	type       INTEGER NOT NULL CHECK (type BETWEEN 0 AND 4),    -- unknown, open, address restricted, port restricted, symmetric
+	reason     INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 3),  -- of an unknown one: none, UDP blocked, no answer, no second address
+	mapping    INTEGER NOT NULL CHECK (mapping BETWEEN 0 AND 2), -- unknown, the same for all destinations, varies
+	conflict   INTEGER NOT NULL CHECK (conflict IN (0, 1)),      -- an unasked packet had taken the place in the router
+	is_partial INTEGER NOT NULL CHECK (is_partial IN (0, 1)),    -- found with one address only
+	checks     INTEGER NOT NULL CHECK (checks > 0),
+	PRIMARY KEY (day, type, reason, mapping, conflict, is_partial)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW nat_statistics AS
+SELECT date(day * 86400, 'unixepoch') AS day,
+       CASE type WHEN 1 THEN 'open' WHEN 2 THEN 'address restricted' WHEN 3 THEN 'port restricted'
+                 WHEN 4 THEN 'symmetric' ELSE 'unknown' END AS type,
+       CASE reason WHEN 1 THEN 'UDP blocked' WHEN 2 THEN 'no answer' WHEN 3 THEN 'second address not reached' ELSE '' END
+               AS reason,
+       CASE mapping WHEN 1 THEN 'same' WHEN 2 THEN 'varies' ELSE 'unknown' END AS mapping,
+       sum(checks) AS checks
+FROM nat_history
+GROUP BY day, type, reason, mapping;
+
 CREATE TABLE new_players (
 	addr  BLOB NOT NULL CHECK (length(addr) = 16), -- keyed hash of the client address
 	at_ms INTEGER NOT NULL
@@ -313,6 +358,19 @@ SELECT lower(hex(h.player)) AS player,
        q.bytes AS bytes_limit
 FROM holders h
 LEFT JOIN player_quotas q ON q.player = h.player;
+
+CREATE TABLE scores (
+	board        INTEGER NOT NULL REFERENCES boards (id),
+	folded       BLOB NOT NULL CHECK (length(folded) <= 16),      -- the player's name, A to Z in lower case
+	name         BLOB NOT NULL CHECK (length(name) <= 16),        -- the same as it was written with this score
+	score        INTEGER NOT NULL,
+	comment      BLOB NOT NULL CHECK (length(comment) <= 64),
+	recorded_ms  INTEGER NOT NULL,
+	seq          INTEGER NOT NULL CHECK (seq > 0),                -- counts scores of all boards: of equal ones the first leads
+	name_text    TEXT NOT NULL CHECK (length(name_text) <= 16),   -- for people
+	comment_text TEXT NOT NULL CHECK (length(comment_text) <= 64), -- for people
+	PRIMARY KEY (board, folded)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqlite_sequence(name,seq);
 

@@ -1,15 +1,11 @@
-/*
- * What of a text may be shown: host-made text stands in every player's list, where a character that turns the direction of
- * writing, or that nobody sees, makes one lobby look like another.
- */
-#include "lobby/lobby_wire.h"
+#include "base/clean.h"
 
 #include "base/auto.h"
 #include "base/text.h"
 
 #include <string.h>
 
-/* Removed wherever they stand, in ascending order. */
+/* Bad wherever they stand, in ascending order. */
 static const struct hidden {
 	uint32_t first, last;
 	bool     is_space; /* also nothing in front of a number and behind it */
@@ -39,20 +35,21 @@ static const struct hidden *find(uint32_t code)
 	return NULL;
 }
 
-void lobby_clean(char *out, size_t chars_max, const char *text, size_t len)
+void clean_text(char *out, size_t chars_max, const void *text, size_t len, const char *bad)
 {
-	size_t used = 0;
+	const char *at   = text;
+	size_t      used = 0, bad_len = text_length(bad);
 
 	while (len > 0 && chars_max > 0) {
-		uint32_t code = 0;
-		size_t   n    = text_char(&code, text, len);
+		uint32_t code   = 0;
+		size_t   n      = text_char(&code, at, len);
+		bool     is_bad = n == 0 || find(code);
+		size_t   put    = is_bad ? bad_len : n;
 
-		if (n > 0 && !find(code)) {
-			memcpy(out + used, text, n);
-			used += n;
-			chars_max--;
-		}
-		text += n ? n : 1;
+		memcpy(out + used, is_bad ? bad : at, put);
+		used += put;
+		chars_max -= put > 0;
+		at += n ? n : 1;
 		len -= n ? n : 1;
 	}
 	out[used] = '\0';
@@ -76,7 +73,7 @@ static size_t space_behind(const char *text, size_t len)
 	return 0;
 }
 
-void lobby_trim(const char **text, size_t *len)
+void clean_trim(const char **text, size_t *len)
 {
 	uint32_t code = 0;
 	size_t   n    = 0;
@@ -87,26 +84,4 @@ void lobby_trim(const char **text, size_t *len)
 	}
 	while ((n = space_behind(*text, *len)) > 0)
 		*len -= n;
-}
-
-void lobby_read_filter(char out[LOBBY_TEXT_BYTES(LOBBY_VERSION_CHARS)], const char *query)
-{
-	static const char key[] = "version=";
-	const size_t      skip  = sizeof(key) - 1;
-	const char       *value = "";
-	size_t            len = 0, left = query ? text_length(query) : 0;
-
-	while (left > 0) {
-		const char *end   = memchr(query, '&', left);
-		size_t      piece = end ? (size_t)(end - query) : left;
-
-		if (piece >= skip && memcmp(query, key, skip) == 0) {
-			value = query + skip;
-			len   = piece - skip;
-		}
-		piece += end ? 1 : 0;
-		query += piece;
-		left -= piece;
-	}
-	lobby_clean(out, LOBBY_VERSION_CHARS, value, len);
 }

@@ -1,0 +1,43 @@
+/*
+ * Rooms, leaderboards, peer addresses, relay and streams, live, on one TCP and UDP port.  What it says, byte by byte:
+ * src/rooms/PROTOCOL.md.  Everything here is for the loop thread, except what serves the status page.
+ *
+ *	net/tcp --> rooms_frame (cut) --> rooms_serve --> rooms_state (decide) --> rooms_out (queue) --> net/tcp
+ *	   \_ first frame is a stream's --> rooms_leg --> rooms_stream_state --> net/splice
+ *	net/udp --> rooms_udp --> rooms_state --> net/udp
+ */
+#ifndef ROOMS_ROOMS_SERVE_H
+#define ROOMS_ROOMS_SERVE_H
+
+#include "conf/conf.h"
+#include "net/http.h"
+#include "net/loop.h"
+#include "net/tcp.h"
+#include "net/udp.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct rooms;
+
+/* Loads the boards. conf must outlive the rooms. ERR_NOMEM, ERR_STORE, ERR_IO with a sentence in report. */
+enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, const struct conf *conf, FILE *report);
+void     rooms_free(struct rooms *r); /* after tcp, udp and the store are gone; NULL is fine */
+
+const struct tcp_listen  *rooms_listen(const struct rooms *r);      /* for tcp_listen */
+const struct udp_handler *rooms_udp_handler(const struct rooms *r); /* for udp_listen */
+
+/* Everybody is closed and nobody is let in any more; scores are handed to the store. Before tcp_stop. */
+void rooms_stop(struct rooms *r);
+
+/* After the loop has returned, before store_stop: the scores that are still there. */
+void rooms_finish(struct rooms *r);
+
+/* After store_stop and loop_drain: whether scores that were answered are lost. */
+bool rooms_has_lost(const struct rooms *r);
+
+/* The status page: routes for a listener of its own, their part is the rooms. Any thread. */
+extern const struct http_route rooms_status_routes[];
+
+#endif
