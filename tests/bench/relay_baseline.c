@@ -19,7 +19,6 @@
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 
 #include "lib_bytes.h"
 #include "lib_sock.h"
+#include "lib_stop.h"
 #include "lib_ws.h"
 
 enum { CODE_MIN = 100000, GAMES_MAX = 900000 };
@@ -58,8 +58,6 @@ static struct game     *games[GAMES_MAX];
 static uint32_t         game_count;
 static struct conn     *dead; /* freed at the end of the turn: events and the dirty list may still name them */
 static uint64_t         datagrams;
-
-static volatile sig_atomic_t stopping;
 
 static void end_conn(struct conn *c)
 {
@@ -358,26 +356,6 @@ static void listen_on(uint16_t port)
 	fflush(stdout);
 }
 
-static void on_signal(int signal)
-{
-	(void)signal;
-	stopping = 1;
-}
-
-/* The signals are open only while epoll waits, so none can slip in between the look at the flag and the wait. */
-static void catch_signals(sigset_t *open)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	sigset_t         closed;
-
-	sigemptyset(&closed);
-	sigaddset(&closed, SIGTERM);
-	sigaddset(&closed, SIGINT);
-	sigprocmask(SIG_BLOCK, &closed, open);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-}
-
 static void turn(const sigset_t *signals)
 {
 	int ready = sock_loop_wait(&loop, -1, signals);
@@ -427,9 +405,9 @@ int main(int argc, char **argv)
 
 	sock_raise_limit();
 	sock_loop_init(&loop);
-	catch_signals(&open);
+	stop_on_signals(&open);
 	listen_on(port);
-	while (!stopping)
+	while (!stop_wanted)
 		turn(&open);
 	print_calls();
 	return 0;

@@ -18,7 +18,6 @@
 #include <err.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 #include "lib_p2p.h"
 #include "lib_rooms.h"
 #include "lib_sock.h"
+#include "lib_stop.h"
 
 enum { CONNS_MAX = 8192, USERS_MAX = 65536, BATCH = 64, DATAGRAM_BYTES = 2048 };
 
@@ -42,8 +42,6 @@ static struct conn       *conns[CONNS_MAX];
 static uint32_t           conn_count;
 static struct sockaddr_in users[USERS_MAX];
 static bool               is_batched;
-
-static volatile sig_atomic_t stopping;
 
 /* Frames */
 
@@ -268,25 +266,6 @@ static void listen_anywhere(void)
 	fflush(stdout);
 }
 
-static void on_signal(int signal)
-{
-	(void)signal;
-	stopping = 1;
-}
-
-static void catch_signals(sigset_t *open)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	sigset_t         closed;
-
-	sigemptyset(&closed);
-	sigaddset(&closed, SIGTERM);
-	sigaddset(&closed, SIGINT);
-	sigprocmask(SIG_BLOCK, &closed, open);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-}
-
 int main(int argc, char **argv)
 {
 	sigset_t open;
@@ -294,9 +273,9 @@ int main(int argc, char **argv)
 	is_batched = argc > 1 && strcmp(argv[1], "--batch") == 0;
 	sock_raise_limit();
 	sock_loop_init(&loop);
-	catch_signals(&open);
+	stop_on_signals(&open);
 	listen_anywhere();
-	while (!stopping) {
+	while (!stop_wanted) {
 		int ready = sock_loop_wait(&loop, -1, &open);
 
 		for (int i = 0; i < ready; i++) {

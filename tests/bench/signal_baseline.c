@@ -14,7 +14,6 @@
 #include <err.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "lib_sock.h"
+#include "lib_stop.h"
 
 enum { NAME_BYTES = 68, TABLE_SIZE = 4096, BACKLOG = 1024 };
 
@@ -40,8 +40,6 @@ static struct sock_loop loop;
 static struct sock      listener;
 static struct conn     *table[TABLE_SIZE];
 static struct conn     *dead; /* freed at the end of the turn: events and the dirty list may still name them */
-
-static volatile sig_atomic_t stopping;
 
 /* The digits of a key are as good as random. */
 static struct conn **slot_of(const char *name)
@@ -189,35 +187,15 @@ static void listen_anywhere(void)
 	fflush(stdout);
 }
 
-static void on_signal(int signal)
-{
-	(void)signal;
-	stopping = 1;
-}
-
-/* The signals are open only while epoll waits, so none can slip in between the look at the flag and the wait. */
-static void catch_signals(sigset_t *open)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	sigset_t         closed;
-
-	sigemptyset(&closed);
-	sigaddset(&closed, SIGTERM);
-	sigaddset(&closed, SIGINT);
-	sigprocmask(SIG_BLOCK, &closed, open);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-}
-
 int main(void)
 {
 	sigset_t open;
 
 	sock_raise_limit();
 	sock_loop_init(&loop);
-	catch_signals(&open);
+	stop_on_signals(&open);
 	listen_anywhere();
-	while (!stopping) {
+	while (!stop_wanted) {
 		int ready = sock_loop_wait(&loop, -1, &open);
 
 		for (int i = 0; i < ready; i++) {

@@ -132,7 +132,7 @@ static struct timer *first_timer(int64_t until)
 	return first;
 }
 
-/* A timer that sets itself for now, without end, would never let it return. */
+/* A timer that sets itself to the present, without end, would never let it return. */
 static void pass(int64_t ms)
 {
 	int64_t       until = now + ms;

@@ -1,5 +1,5 @@
 /*
- * TCP connections that are half: whose peer has said all it will, whose part does not listen for now, and those that are
+ * TCP connections that are half: whose peer has said all it will, whose part has stopped listening for a while, and those that are
  * given away as they are.
  */
 #include "net/tcp.h"
