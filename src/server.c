@@ -9,7 +9,6 @@
  */
 #include "server.h"
 
-#include "admin/admin_serve.h"
 #include "base/auto.h"
 #include "base/metric.h"
 #include "base/text.h"
@@ -26,6 +25,7 @@
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
+#include "server_admin.h"
 #include "server_cloud.h"
 #include "server_files.h"
 #include "server_listen.h"
@@ -66,32 +66,41 @@ struct server {
 	struct health     health;
 	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t            front_count;
-	struct http_part  operators; /* what the cloud answers to operators */
 	struct http_cert *http_cert; /* NULL: no TLS */
 	struct http_server *http;
-	struct admin       *admin;
+	struct server_admin admin;
 	struct reload      *reload;
 	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
 	int64_t             http_leaving;
-	struct server_files asked; /* limits as they were set; they may be lower now */
-	int                 admin_fd;
+	struct server_files asked;    /* limits as they were set; they may be lower now */
 	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
 	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
+static bool build_admin(struct server *s)
+{
+	struct server_admin_parts parts = { .tunnel = s->conf->tunnel_enable ? s->tunnel : NULL,
+		                            .cloud  = s->cloud,
+		                            .lobby  = s->lobby,
+		                            .signal = s->signal,
+		                            .rooms  = s->rooms.rooms,
+		                            .p2p    = s->conf->p2p_enable ? s->p2p.p2p : NULL };
+
+	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &parts);
+}
+
 static bool bind_listeners(struct server *s)
 {
 	const struct conf *c = s->conf;
 
-	s->admin_fd = -1;
 	if (c->tunnel_enable && (!listeners_bind(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
 	                         !listeners_bind(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
 	if (c->http_enable && (!listeners_bind(&s->http_plain, "http.listen", &c->http_listen) ||
 	                       (s->http_cert && !listeners_bind(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
-	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
+	return build_admin(s);
 }
 
 static void add_front(struct server *s, const struct http_route *routes, void *part)
@@ -110,7 +119,6 @@ static bool build_cloud(struct server *s)
 	}
 	server_join(s->tunnel, s->cloud);
 	add_front(s, rest_routes, s->cloud);
-	s->operators = (struct http_part){ .routes = quota_routes, .part = s->cloud };
 	return true;
 }
 
@@ -254,17 +262,6 @@ static bool start_http(struct server *s)
 	return count == 0 || http_start(&s->http, &cfg, s->conf, on, count, s->http_cert) == ERR_OK;
 }
 
-static bool start_admin(struct server *s)
-{
-	if (s->admin_fd < 0)
-		return true;
-
-	enum err started = admin_start(&s->admin, s->conf, s->admin_fd, &s->operators, s->cloud ? 1 : 0);
-
-	s->admin_fd = -1;
-	return started == ERR_OK;
-}
-
 static bool start(struct server *s)
 {
 	if (store_start(s->store) != ERR_OK)
@@ -283,11 +280,9 @@ static bool start(struct server *s)
 	listeners_announce(&s->signal_plain, "signal");
 	listeners_announce(&s->signal_tls, "signal-tls");
 	server_p2p_start(&s->p2p);
-	if (s->admin_fd >= 0)
-		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
 	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) &&
-	       server_rooms_start(&s->rooms, s->tcp, s->conf) && start_http(s) && start_admin(s);
+	       server_rooms_start(&s->rooms, s->tcp, s->conf) && start_http(s) && server_admin_start(&s->admin);
 }
 
 /* Signals */
@@ -342,8 +337,7 @@ static void on_poke(void *arg)
 	store_poke(s->store);
 	if (s->http)
 		http_poke(s->http);
-	if (s->admin)
-		admin_poke(s->admin);
+	server_admin_poke(&s->admin);
 	if (s->rooms.status)
 		http_poke(s->rooms.status);
 }
@@ -475,10 +469,9 @@ static bool share_files(struct server *s)
 /* In reverse; each part copes with not having been built. */
 static void take_down(struct server *s)
 {
-	if (s->admin) {
-		admin_stop(s->admin);
-		unlink(s->conf->admin_socket); /* still under the data folder's lock */
-	}
+	if (s->loop)
+		loop_end_asks(s->loop);
+	server_admin_stop(&s->admin);
 	if (s->http)
 		http_stop(s->http);
 	if (s->reload)
@@ -521,8 +514,6 @@ static void take_down(struct server *s)
 	http_cert_free(s->http_cert);
 	tls_cert_free(s->tls_cert);
 	wipe_secret(s->signal_token, sizeof(s->signal_token));
-	if (s->admin_fd > 0)
-		close(s->admin_fd);
 }
 
 int server_run(struct conf *conf, const struct conf_args *args)

@@ -1,14 +1,12 @@
 /*
- * The operator's surface on a unix socket.
+ * The operator's surface: REST and figures on a unix socket and on TCP. What it answers: src/admin/PROTOCOL.md.
  *
- *	GET /metrics	all figures in Prometheus text format 0.0.4
- *
- * Who may open the socket may use it: its mode decides. A request with Origin, Forwarded, Via or an X-Forwarded-* field
- * came through a web page or a proxy, so the socket's mode says nothing about who sent it: 401, as there are no tokens.
+ * The routes of all parts come through src/api; those here are about the server itself.
  */
 #ifndef ADMIN_ADMIN_SERVE_H
 #define ADMIN_ADMIN_SERVE_H
 
+#include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
 #include "net/http.h"
@@ -17,14 +15,22 @@
 
 struct admin;
 
-/*
- * Serves on this listening socket, which it owns from here on, the routes of other parts too (below /admin, by custom).
- * conf and what more points to must outlive it. Errors as of http_start.
- */
-enum err admin_start(struct admin **out, const struct conf *conf, int fd, const struct http_part *more,
-                     size_t more_count);
+/* Figures. Their part is not looked at, but must not be NULL. */
+extern const struct api_route admin_metric_routes[];
+extern const struct api_route admin_server_routes[];
+extern const struct api_route admin_player_routes[];
+extern const struct api_route admin_ban_routes[];
+extern const struct api_route admin_token_routes[];
+extern const struct api_route admin_audit_routes[];
 
-/* As http_stop. The socket's file stays; it is the caller's. */
+/*
+ * Serves all routes of the api on these listening sockets, which it owns from here on. more: tables of other parts in the form of
+ * net/http. conf, api and what more points to must outlive it. Errors as of http_start.
+ */
+enum err admin_start(struct admin **out, struct api *api, const struct http_listen *on, size_t count,
+                     const struct http_part *more, size_t more_count);
+
+/* As http_stop. The unix socket's file stays; it is the caller's. */
 void admin_stop(struct admin *a);
 
 /* Looks at every deadline now: after the test clock was moved. Any thread. */

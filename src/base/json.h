@@ -86,6 +86,9 @@ double      json_member_real(const struct json *j, const char *key);
 const char *json_member_string(size_t *len, const struct json *j, const char *key);
 size_t      json_member_size(const struct json *j, const char *key); /* of an array or object */
 
+/* The first member of the object whose name is not in the list, which ends with a NULL; NULL: there is none such. As long as j. */
+const char *json_odd_member(const struct json *j, const char *const *known);
+
 /* The compact text of any member, for free(); NULL when there is none, or no memory. */
 char *json_member_text(const struct json *j, const char *key);
 

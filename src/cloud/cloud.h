@@ -12,6 +12,7 @@
 #ifndef CLOUD_CLOUD_H
 #define CLOUD_CLOUD_H
 
+#include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
 #include "net/http.h"
@@ -52,5 +53,8 @@ void cloud_set_new_code(struct cloud *c, cloud_code_ask ask, void *arg);
 /* Routes of the REST API, part: the cloud; ended by a NULL path. And those for the admin socket. */
 extern const struct http_route rest_routes[];
 extern const struct http_route quota_routes[];
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route cloud_admin_routes[];
 
 #endif

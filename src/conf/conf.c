@@ -389,6 +389,7 @@ static enum err load_end(struct load *l, struct conf *out)
 	}
 	put_path(l, CONF_ROW_server_run, CONF_ROW_server_data, "run");
 	put_path(l, CONF_ROW_admin_socket, CONF_ROW_server_run, "admin.sock");
+	put_path(l, CONF_ROW_admin_events_socket, CONF_ROW_server_run, "events.sock");
 	l->problems += conf_check(&l->conf, l->bad, l->report);
 	if (l->problems > 0)
 		return load_fail(l, out, ERR_MALFORMED);

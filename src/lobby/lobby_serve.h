@@ -6,6 +6,7 @@
 #ifndef LOBBY_LOBBY_SERVE_H
 #define LOBBY_LOBBY_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
 #include "net/http.h"
 #include "net/loop.h"
@@ -42,5 +43,8 @@ void lobby_reload(struct lobby_master *m, const struct conf *conf);
 
 /* For /healthz: live lobbies, hidden ones too. Any thread, never waits. */
 int64_t lobby_count(void *master);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route lobby_admin_routes[];
 
 #endif

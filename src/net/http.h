@@ -183,6 +183,13 @@ bool http_is_private(const struct http_request *rq);
 /* Whether limits per address do not count: loopback without forwarding field, outside production. */
 bool http_is_exempt(const struct http_request *rq);
 
+/* Whose route the path is; NULL: no route has it. For guards, which are asked before the handler. */
+const struct http_route *http_route_of(const struct http_request *rq);
+void                    *http_part_of(const struct http_request *rq);
+
+/* Whether the peer is on a unix socket, and which user it is; over TCP false, *uid is untouched. */
+bool http_peer_uid(const struct http_request *rq, uid_t *uid);
+
 /* A part and its routes, for a server of several. */
 struct http_part {
 	const struct http_route *routes;

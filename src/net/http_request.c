@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 const char *http_method(const struct http_request *rq)
 {
@@ -93,6 +94,27 @@ bool http_is_exempt(const struct http_request *rq)
 	if (rq->slot.peer.family == ADDR_UNIX)
 		return true;
 	return !rq->server->conf->server_production && addr_is_loopback(&rq->client);
+}
+
+const struct http_route *http_route_of(const struct http_request *rq)
+{
+	return rq->route;
+}
+
+void *http_part_of(const struct http_request *rq)
+{
+	return rq->route ? rq->part : NULL;
+}
+
+bool http_peer_uid(const struct http_request *rq, uid_t *uid)
+{
+	struct ucred who;
+	socklen_t    len = sizeof(who);
+
+	if (rq->slot.peer.family != ADDR_UNIX || getsockopt(rq->slot.fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0)
+		return false;
+	*uid = who.uid;
+	return true;
 }
 
 /* --- Requests --- */

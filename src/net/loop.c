@@ -48,6 +48,8 @@ struct loop {
 	_Atomic(bool)   draining;
 	pthread_mutex_t drain_lock;
 	pthread_cond_t  drain_posted;
+	pthread_mutex_t ask_lock;
+	bool            asks_ended; /* under ask_lock */
 };
 
 void loop_assert_thread(const struct loop *l)
@@ -159,6 +161,62 @@ static void on_wake(uv_async_t *wake)
 		uv_stop(&l->uv);
 }
 
+struct ask {
+	struct loop_post post;
+	void (*run)(void *arg);
+	void           *arg;
+	pthread_mutex_t lock;
+	pthread_cond_t  answered;
+	bool            is_done;
+};
+
+static void on_ask(struct loop_post *p)
+{
+	struct ask *a = CONTAINER(p, struct ask, post);
+
+	a->run(a->arg);
+	pthread_mutex_lock(&a->lock);
+	a->is_done = true;
+	pthread_cond_signal(&a->answered);
+	pthread_mutex_unlock(&a->lock); /* the asker may free it from here on */
+}
+
+static void await_answer(struct ask *a)
+{
+	pthread_mutex_lock(&a->lock);
+	while (!a->is_done)
+		pthread_cond_wait(&a->answered, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+}
+
+enum err loop_ask(struct loop *l, void (*run)(void *arg), void *arg)
+{
+	struct ask a = { .post = { .run = on_ask }, .run = run, .arg = arg };
+	bool       is_refused;
+
+	pthread_mutex_init(&a.lock, NULL);
+	pthread_cond_init(&a.answered, NULL);
+	pthread_mutex_lock(&l->ask_lock);
+	is_refused = l->asks_ended;
+	if (!is_refused)
+		loop_post(l, &a.post);
+	pthread_mutex_unlock(&l->ask_lock);
+	if (!is_refused)
+		await_answer(&a);
+	pthread_cond_destroy(&a.answered);
+	pthread_mutex_destroy(&a.lock);
+	return is_refused ? ERR_DRAINING : ERR_OK;
+}
+
+void loop_end_asks(struct loop *l)
+{
+	assert(!l->running);
+	pthread_mutex_lock(&l->ask_lock);
+	l->asks_ended = true;
+	pthread_mutex_unlock(&l->ask_lock);
+	run_posts(l);
+}
+
 void loop_stop(struct loop *l)
 {
 	atomic_store(&l->stopping, true);
@@ -208,6 +266,7 @@ struct loop *loop_new(void)
 	work_init(&l->work);
 	pthread_mutex_init(&l->drain_lock, NULL);
 	pthread_cond_init(&l->drain_posted, NULL);
+	pthread_mutex_init(&l->ask_lock, NULL);
 	wheel_init(&l->wheel, loop_now_ms(l));
 
 	uv_prepare_init(&l->uv, &l->before_wait);
@@ -311,6 +370,7 @@ void loop_free(struct loop *l)
 	work_fini(&l->work);
 	pthread_cond_destroy(&l->drain_posted);
 	pthread_mutex_destroy(&l->drain_lock);
+	pthread_mutex_destroy(&l->ask_lock);
 
 	/* Parts close their own handles; what is left here is ours. */
 	uv_walk(&l->uv, close_handle, NULL);

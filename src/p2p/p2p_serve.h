@@ -8,6 +8,7 @@
 #ifndef P2P_P2P_SERVE_H
 #define P2P_P2P_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
 #include "net/loop.h"
 #include "net/udp.h"
@@ -38,5 +39,8 @@ void p2p_set_games(struct p2p *p, p2p_game_asker ask, void *arg);
 void p2p_game_over(struct p2p *p, uint32_t code);
 
 void p2p_stop(struct p2p *p);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route p2p_admin_routes[];
 
 #endif

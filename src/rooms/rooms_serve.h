@@ -9,6 +9,7 @@
 #ifndef ROOMS_ROOMS_SERVE_H
 #define ROOMS_ROOMS_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
 #include "net/http.h"
 #include "net/loop.h"
@@ -39,5 +40,8 @@ bool rooms_has_lost(const struct rooms *r);
 
 /* The status page: routes for a listener of its own, their part is the rooms. Any thread. */
 extern const struct http_route rooms_status_routes[];
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route rooms_admin_routes[];
 
 #endif

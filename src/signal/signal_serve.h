@@ -10,6 +10,7 @@
 #ifndef SIGNAL_SIGNAL_SERVE_H
 #define SIGNAL_SIGNAL_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
 #include "net/loop.h"
 #include "net/tcp.h"
@@ -33,5 +34,8 @@ void signal_reload(struct signal_relay *r, const struct conf *conf, const char *
 
 /* Everybody is closed, and nobody is let in any more. */
 void signal_stop(struct signal_relay *r);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route signal_admin_routes[];
 
 #endif

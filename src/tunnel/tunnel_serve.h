@@ -9,6 +9,7 @@
 #ifndef TUNNEL_TUNNEL_SERVE_H
 #define TUNNEL_TUNNEL_SERVE_H
 
+#include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
 #include "net/loop.h"
@@ -70,5 +71,8 @@ void tunnel_stop(struct tunnel *t);
 
 /* After the store has stopped, the loop has run what was posted, and every connection is gone. */
 void tunnel_free(struct tunnel *t);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route tunnel_admin_routes[];
 
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 static struct http_fixture f; /* for its settings and its clock */
+static struct api         *api;
 static struct admin       *admin;
 static char                dir[40], path[60];
 
@@ -30,12 +31,15 @@ static void start(void)
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/admin.sock", dir);
 	cr_assert_eq(listen_unix(&fd, path, stderr), ERR_OK);
-	cr_assert_eq(admin_start(&admin, &f.conf, fd, NULL, 0), ERR_OK);
+	cr_assert_eq(api_new(&api, NULL, NULL, &f.conf), ERR_OK);
+	cr_assert_eq(api_add(api, admin_metric_routes, api), ERR_OK);
+	cr_assert_eq(admin_start(&admin, api, &(struct http_listen){ .fd = fd }, 1, NULL, 0), ERR_OK);
 }
 
 static void stop(void)
 {
 	admin_stop(admin);
+	api_free(api);
 	http_fixture_stop(&f);
 	unlink(path);
 	rmdir(dir);

@@ -1,0 +1,273 @@
+/*
+ * Routes: from a part's table to net/http's, and what happens to every request on the way to its handler.
+ */
+#include "api/api_inside.h"
+#include "base/auto.h"
+#include "base/text.h"
+#include "net/addr.h"
+#include "os/clock.h"
+#include "os/log.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "/admin/v1/"
+
+/* --- One request --- */
+
+static enum err read_body(struct api_call *c, const struct api_route *route, struct json **out, const char *bytes,
+                          size_t len)
+{
+	enum err e = ERR_OK;
+
+	if (route->body == API_TEXT) {
+		c->text     = bytes;
+		c->text_len = len;
+	}
+	if (route->body != API_OBJECT)
+		return ERR_OK;
+	if (len > 0)
+		e = json_parse(out, bytes, len);
+	else if (!(*out = json_object_new()))
+		e = ERR_NOMEM;
+	c->body = *out;
+	return e == ERR_MALFORMED ? api_problem(c, e, "the body is not one JSON object, or has a member twice") : e;
+}
+
+static enum err read_dry_run(struct api_call *c)
+{
+	const char *value = http_query(c->rq, "dry_run");
+
+	if (!value)
+		return ERR_OK;
+	c->dry_run = strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+	return c->dry_run || strcmp(value, "false") == 0 || strcmp(value, "0") == 0
+	               ? ERR_OK
+	               : api_problem(c, ERR_MALFORMED, "dry_run is true or false");
+}
+
+/* --- The audit trail --- */
+
+static enum err run_begin(struct db *db, void *arg)
+{
+	return audit_begin(db, arg);
+}
+
+static enum err run_end(struct db *db, void *arg)
+{
+	return audit_end(db, arg);
+}
+
+/* What was asked for, as far as the trail may know it. */
+static void put_detail(char out[AUDIT_DETAIL_BYTES], const struct api_route *route, struct json *body)
+{
+	AUTO(auto_free) char *text = NULL;
+
+	out[0] = '\0';
+	if (!body)
+		return;
+	if (route->secrets)
+		route->secrets(body);
+	text = json_text(body);
+	if (text && strcmp(text, "{}") != 0)
+		text_copy(out, AUDIT_DETAIL_BYTES, text);
+	text_make_utf8(out);
+}
+
+static enum err begin_audit(struct audit_row *row, const struct api_call *c, const struct api_route *route)
+{
+	char address[ADDR_TEXT_BYTES];
+
+	*row = (struct audit_row){ .at_ms = clock_wall_ms(), .is_unix = c->who->is_unix };
+	addr_text(address, http_client(c->rq));
+	text_copy(row->who, sizeof(row->who), c->who->who);
+	text_copy(row->address, sizeof(row->address), address);
+	text_copy(row->action, sizeof(row->action), route->action);
+	text_copy(row->target, sizeof(row->target), c->target);
+	if (c->body) {
+		size_t                        len;
+		AUTO(auto_free) char         *text = json_text(c->body);
+		AUTO(json_freep) struct json *copy = NULL;
+
+		len = text ? strlen(text) : 0;
+		if (len == 0 || json_parse(&copy, text, len) != ERR_OK)
+			return ERR_NOMEM;
+		put_detail(row->detail, route, copy);
+	}
+	return api_change(c, run_begin, row, sizeof(*row));
+}
+
+static void end_audit(struct audit_row *row, const struct api_call *c, enum err result)
+{
+	enum err e;
+
+	row->ended_ms = clock_wall_ms();
+	text_copy(row->target, sizeof(row->target), c->target);
+	text_make_utf8(row->target);
+	text_copy(row->result, sizeof(row->result), err_rest(result));
+	e = api_change(c, run_end, row, sizeof(*row));
+	log_info("admin", (uint64_t)row->id, "did", "action=%s target=\"%s\" who=\"%s\" result=%s%s", row->action,
+	         row->target, row->who, row->result, e == ERR_OK ? "" : " (the trail does not know how it ended)");
+}
+
+/* --- From the guard to the answer --- */
+
+static enum err handle(struct api_call *c, struct api_bound *b)
+{
+	struct audit_row row;
+	enum err         e;
+
+	if (!b->route->action || c->dry_run)
+		return b->route->handle(c, b->part);
+	e = begin_audit(&row, c, b->route);
+	if (e != ERR_OK)
+		return e;
+	e = b->route->handle(c, b->part);
+	end_audit(&row, c, e);
+	return e;
+}
+
+static enum err dispatch(struct http_answer *a, struct http_request *rq, struct api_bound *b, const char *bytes,
+                         size_t len)
+{
+	struct api_caller             who  = { 0 };
+	struct api_call               c    = { .api = b->api, .rq = rq, .answer = a, .who = &who };
+	AUTO(json_freep) struct json *body = NULL;
+	enum err                      e    = ERR_OK;
+
+	text_copy(c.target, sizeof(c.target),
+	          http_path(rq) + (strncmp(http_path(rq), PREFIX, strlen(PREFIX)) == 0 ? strlen(PREFIX) : 0));
+	if (b->route->role > API_ANYBODY)
+		e = api_authenticate(&who, b->api, rq);
+	if (e == ERR_OK && who.role < b->route->role)
+		e = ERR_ROLE;
+	if (e == ERR_OK && !b->part)
+		e = ERR_PART_OFF;
+	if (e == ERR_OK)
+		e = api_query_check(&c, b->route);
+	if (e == ERR_OK)
+		e = read_dry_run(&c);
+	if (e == ERR_OK)
+		e = read_body(&c, b->route, &body, bytes, len);
+	if (e == ERR_OK)
+		e = handle(&c, b);
+	return e == ERR_OK ? ERR_OK : api_say_error(a, e, c.problem);
+}
+
+static enum err on_request(struct http_answer *a, struct http_request *rq, void *part)
+{
+	return dispatch(a, rq, part, NULL, 0);
+}
+
+static enum err on_text(struct http_answer *a, struct http_request *rq, char *body, size_t len, void *part)
+{
+	return dispatch(a, rq, part, body, len);
+}
+
+/* --- Tables --- */
+
+static struct api_bound *bind_route(struct api *a, const struct api_route *route, void *part)
+{
+	struct api_bound *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->route     = route;
+	b->part      = part;
+	b->api       = a;
+	b->routes[0] = (struct http_route){ .method = route->method, .path = route->path, .errors = api_errors };
+	if (route->body == API_NO_BODY) {
+		b->routes[0].handler = on_request;
+		return b;
+	}
+	b->text.max       = route->body_max ? route->body_max : API_BODY_BYTES_MAX;
+	b->text.handle    = on_text;
+	b->body.text      = &b->text;
+	b->routes[0].body = &b->body;
+	return b;
+}
+
+static enum err grow(struct api *a)
+{
+	size_t             cap   = a->count + 1;
+	struct api_bound **bound = realloc(a->bound, cap * sizeof(*bound));
+	struct http_part  *parts;
+
+	if (!bound)
+		return ERR_NOMEM;
+	a->bound = bound;
+	parts    = realloc(a->parts, cap * sizeof(*parts));
+	if (!parts)
+		return ERR_NOMEM;
+	a->parts = parts;
+	return ERR_OK;
+}
+
+enum err api_add(struct api *a, const struct api_route *routes, void *part)
+{
+	for (; routes->path; routes++) {
+		struct api_bound *b = grow(a) == ERR_OK ? bind_route(a, routes, part) : NULL;
+
+		if (!b)
+			return ERR_NOMEM;
+		a->bound[a->count]   = b;
+		a->parts[a->count++] = (struct http_part){ .routes = b->routes, .part = b };
+	}
+	return ERR_OK;
+}
+
+const struct http_part *api_parts(const struct api *a, size_t *count)
+{
+	*count = a->count;
+	return a->parts;
+}
+
+const struct api_route *api_route_at(const struct api *a, size_t at)
+{
+	return at < a->count ? a->bound[at]->route : NULL;
+}
+
+const struct api_route *api_route_of(const struct http_request *rq)
+{
+	const struct api_bound *b = http_part_of(rq);
+
+	return b ? b->route : NULL;
+}
+
+enum err api_new(struct api **out, struct loop *loop, struct store *store, const struct conf *conf)
+{
+	struct api *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return ERR_NOMEM;
+	*a   = (struct api){ .loop = loop, .store = store, .conf = conf };
+	*out = a;
+	return ERR_OK;
+}
+
+void api_free(struct api *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->count; i++)
+		free(a->bound[i]);
+	free(a->bound);
+	free(a->parts);
+	free(a);
+}
+
+struct loop *api_loop(const struct api *a)
+{
+	return a->loop;
+}
+
+struct store *api_store(const struct api *a)
+{
+	return a->store;
+}
+
+const struct conf *api_conf(const struct api *a)
+{
+	return a->conf;
+}

@@ -1,0 +1,45 @@
+/*
+ * The operator's surface: all parts' routes, and the listeners they are served on.
+ */
+#ifndef SERVER_ADMIN_H
+#define SERVER_ADMIN_H
+
+#include "admin/admin_serve.h"
+#include "api/api.h"
+#include "cloud/cloud.h"
+#include "lobby/lobby_serve.h"
+#include "p2p/p2p_serve.h"
+#include "rooms/rooms_serve.h"
+#include "server_listen.h"
+#include "signal/signal_serve.h"
+#include "tunnel/tunnel_serve.h"
+
+#include <stdbool.h>
+
+struct server_admin { /* all zeros: not wanted */
+	struct api        *api;
+	struct admin      *admin;
+	const struct conf *conf;
+	int                socket; /* listening, until admin has it; 0: none */
+};
+
+/* Whose routes there are; NULL: switched off. */
+struct server_admin_parts {
+	struct tunnel       *tunnel;
+	struct cloud        *cloud;
+	struct lobby_master *lobby;
+	struct signal_relay *signal;
+	struct rooms        *rooms;
+	struct p2p          *p2p;
+};
+
+/* Binds the listeners. False, after a sentence on standard error. */
+bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
+                        const struct server_admin_parts *parts);
+bool server_admin_start(struct server_admin *s);
+void server_admin_poke(struct server_admin *s);
+
+/* After loop_end_asks. */
+void server_admin_stop(struct server_admin *s);
+
+#endif
