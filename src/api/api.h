@@ -103,6 +103,22 @@ enum err api_errors(struct http_answer *a, struct http_request *rq, enum err e);
 /* ERR_TOKEN: nobody known. */
 enum err api_authenticate(struct api_caller *out, struct api *a, const struct http_request *rq);
 
+/* Whose token it is, 64 lower case hex digits. ERR_TOKEN: nobody's. Any thread; waits for nothing but a short lock. */
+enum err api_token_caller(struct api_caller *out, struct api *a, const char *token64);
+
+/*
+ * revoked is called for each token that is revoked from now on, on the thread of whoever revokes it, which may be any: it must
+ * be short and not call back. Expiry is no revocation: see api_caller.expires_ms. Before the routes are served.
+ */
+#define API_WATCHERS_MAX 4
+void api_on_revoke(struct api *a, void (*revoked)(void *arg, int64_t token), void *arg);
+
+/* Whether a Host field over TCP names this server: a loopback name or address, or one of admin.hosts. NULL: it is missing. */
+bool api_host_is_ours(const struct conf *conf, const char *host);
+
+/* Whether an Origin field is http or https with this very Host field behind it. NULLs: no. */
+bool api_origin_is_own(const char *origin, const char *host);
+
 /* --- What was asked for (api_ask.c) --- */
 
 /* An id as paths, parameters and members have it: exactly 16 lower case hex digits. False: it is none. */
