@@ -74,11 +74,19 @@ struct api_route {
 	enum api_body { API_NO_BODY, API_OBJECT, API_TEXT } body;
 	size_t body_max;                    /* 0: API_BODY_BYTES_MAX */
 	void (*secrets)(struct json *body); /* what of the body must not stand in the audit trail; NULL: nothing */
+	/*
+	 * For an action of anybody's: finds out who it is, by other means than a token, before the trail is written, so that
+	 * strangers cannot fill it. NULL: the role is enough.
+	 */
+	enum err (*admit)(struct api_caller *who, struct api_call *c, void *part);
 };
 
 /* conf, loop and store must outlive it. ERR_NOMEM. */
 enum err api_new(struct api **out, struct loop *loop, struct store *store, const struct conf *conf);
-void     api_free(struct api *a); /* after HTTP has stopped; NULL is fine */
+void     api_free(struct api *a); /* after HTTP has stopped, before the loop is freed; NULL is fine */
+
+/* Once, before the loop runs: from now on the trail is kept only as long as limits.admin_audit_... say. */
+void api_trail_start(struct api *a);
 
 struct loop       *api_loop(const struct api *a);
 struct store      *api_store(const struct api *a);
