@@ -43,7 +43,7 @@ static void expect_token(const char *token, int status)
 	admin_expect(&r, status, status == 200 ? NULL : "token");
 }
 
-static void revoke(int64_t id)
+static void end_token(int64_t id)
 {
 	char path[80];
 
@@ -86,9 +86,9 @@ Test(admin_tokens, a_revoked_one_is_refused_at_once_and_after_a_restart)
 	int64_t id = admin_make_token(token, s, "operator");
 
 	expect_token(token, 200);
-	revoke(id);
+	end_token(id);
 	expect_token(token, 401);
-	revoke(id); /* again does no harm */
+	end_token(id); /* again does no harm */
 	server_restart(s);
 	expect_token(token, 401);
 	ANSWER r = admin_get(s, "/admin/v1/tokens");
@@ -425,7 +425,7 @@ Test(admin_tokens_few, no_more_are_good_than_may_be)
 	ANSWER l = use_link(secret, "");
 	admin_expect(&l, 429, "no_room");
 	cr_expect_eq(admin_audited(s, "token.add", NULL, "no_room"), 1, "what failed is noted too");
-	revoke(id);
+	end_token(id);
 	admin_make_token(one, s, "viewer");
 	expect_token(two, 200);
 	server_advance_wall(s, 91 * DAY);

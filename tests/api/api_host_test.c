@@ -7,7 +7,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static char *own[] = { "coop.example.org", "admin.example.org:8443" };
+static char  one[] = "coop.example.org", two[] = "admin.example.org:8443";
+static char *own[] = { one, two };
 
 Test(api_host, loopback_and_the_operators_own_names_are_ours)
 {
