@@ -135,9 +135,12 @@ enum err admin_drain_json(struct json **out, const struct api_call *c, struct ad
 
 static enum err do_drain(struct api_call *c, struct looking *l, void (*run)(void *arg))
 {
-	enum err e = api_on_loop(c, c->dry_run ? look : run, l);
+	enum err     e = api_on_loop(c, c->dry_run ? look : run, l);
+	struct json *j = e == ERR_OK ? drain_json(&l->drain) : NULL;
 
-	return e == ERR_OK ? api_answer(c, 200, drain_json(&l->drain)) : e;
+	if (j && run != look)
+		json_put_bool(j, "ok", true);
+	return e == ERR_OK ? api_answer(c, 200, j) : e;
 }
 
 static enum err on_look(struct api_call *c, void *part)

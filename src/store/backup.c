@@ -80,10 +80,9 @@ void backup_look(struct backup_state *out, struct backup *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static enum err say(char problem[BACKUP_PROBLEM_BYTES], enum err e, const char *what, const char *dest)
+static enum err say(char problem[BACKUP_PROBLEM_BYTES], enum err e, const char *what)
 {
-	text_format(problem, BACKUP_PROBLEM_BYTES, "%.150s: %s", dest, what);
-	text_make_utf8(problem);
+	text_format(problem, BACKUP_PROBLEM_BYTES, "dest: %s", what);
 	return e;
 }
 
@@ -158,15 +157,14 @@ enum err backup_try(struct backup *b, const char *dest, char problem[BACKUP_PROB
 	enum err e;
 
 	if (dest[0] != '/' || strstr(dest, "/../") || strlen(dest) > PATH_MAX - 128)
-		return say(problem, ERR_INVALID, "is no absolute path of a folder; name one", dest);
+		return say(problem, ERR_INVALID, "is no absolute path of a folder; name one");
 	if (is_in_data(b, dest))
-		return say(problem, ERR_INVALID, "lies in the data folder; a backup belongs somewhere else", dest);
+		return say(problem, ERR_INVALID, "lies in the data folder; a backup belongs somewhere else");
 	e = check_manifest(b, dest);
 	if (e == ERR_NOT_FOUND)
 		e = has_only_ours(dest) ? ERR_OK : ERR_EXISTS;
 	if (e == ERR_EXISTS)
-		return say(problem, e, "holds something that is no backup of this server; choose an empty folder",
-		           dest);
+		return say(problem, e, "holds something that is no backup of this server; choose an empty folder");
 	return e;
 }
 
@@ -189,10 +187,9 @@ static enum err check_space(const struct making *m, uint64_t bytes)
 	enum err e = file_free_bytes(&free_bytes, m->dest);
 
 	if (e != ERR_OK)
-		return say(m->problem, e, "its file system does not say how much room it has", m->dest);
+		return say(m->problem, e, "its file system does not say how much room it has");
 	if (free_bytes < bytes + store_free_floor(m->b->store))
-		return say(m->problem, ERR_SPACE, "there is not enough room; make some, or choose another disk",
-		           m->dest);
+		return say(m->problem, ERR_SPACE, "there is not enough room; make some, or choose another disk");
 	return ERR_OK;
 }
 
@@ -203,12 +200,12 @@ static enum err copy_rows(struct making *m)
 	enum err    e;
 
 	if (stat(store_database(m->b->store), &st) != 0)
-		return say(m->problem, ERR_IO, "the database cannot be looked at", m->dest);
+		return say(m->problem, ERR_IO, "the database cannot be looked at");
 	e = check_space(m, (uint64_t)st.st_size);
 	if (e == ERR_OK)
 		e = copy_database(store_database(m->b->store), m->dest, m->name, &m->b->stop);
 	if (e != ERR_OK)
-		return m->problem[0] ? e : say(m->problem, e, "the database could not be copied; see the log", m->dest);
+		return m->problem[0] ? e : say(m->problem, e, "the database could not be copied; see the log");
 	if (!text_format(path, sizeof(path), "%s/%s", m->dest, m->name) || stat(path, &st) != 0)
 		return ERR_IO;
 	pthread_mutex_lock(&m->b->lock);
@@ -265,7 +262,7 @@ static enum err copy_blobs(struct making *m)
 			e = ERR_OK;
 	}
 	if (e != ERR_OK)
-		return m->problem[0] ? e : say(m->problem, e, "a checkpoint could not be copied; see the log", m->dest);
+		return m->problem[0] ? e : say(m->problem, e, "a checkpoint could not be copied; see the log");
 	return backup_sync_blobs(m->dest);
 }
 
@@ -334,8 +331,7 @@ static enum err make(struct making *m)
 	enum err e = file_make_dirs(m->dest, 0700);
 
 	if (e != ERR_OK)
-		return say(m->problem, ERR_IO, "the folder cannot be made; coopd's user must be able to write there",
-		           m->dest);
+		return say(m->problem, ERR_IO, "the folder cannot be made; coopd's user must be able to write there");
 	e = copy_rows(m);
 	if (e == ERR_OK)
 		e = copy_blobs(m);
@@ -356,7 +352,7 @@ static enum err begin(struct backup *b, const char *dest, char problem[BACKUP_PR
 
 	pthread_mutex_lock(&b->lock);
 	if (b->state.is_running)
-		e = say(problem, ERR_HELD, "another backup is under way; wait until it has ended", dest);
+		e = say(problem, ERR_HELD, "another backup is under way; wait until it has ended");
 	else if (atomic_load(&b->stop))
 		e = ERR_CLOSED;
 	if (e == ERR_OK) {
