@@ -66,6 +66,7 @@ struct lobby {
 };
 
 struct lobby_state {
+	bool                 is_draining; /* nobody new */
 	const struct limits *limits;
 	struct map           by_session, by_id, by_addr, by_wide;
 	struct list          by_beat;
@@ -103,7 +104,8 @@ enum lobby_refusal {
 	LOBBY_BAD_PORT,
 	LOBBY_ADDRESS_FULL, /* the address, or its /48, has as many as it may */
 	LOBBY_TABLE_FULL,   /* of hosts that beat */
-	LOBBY_NO_MEMORY
+	LOBBY_NO_MEMORY,
+	LOBBY_DRAINING
 };
 
 /*

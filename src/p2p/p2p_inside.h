@@ -74,6 +74,7 @@ struct p2p_place {
 };
 
 struct p2p {
+	bool                 is_draining; /* no new room */
 	struct loop         *loop;
 	const struct conf   *conf;
 	struct store        *store;

@@ -127,7 +127,7 @@ static enum p2p_error make_room(struct p2p_room **out, struct p2p_session *s, si
 	enum p2p_room_says says = P2P_ROOM_TAKEN;
 	char               name[P2P_ROOM_NAME_BYTES];
 
-	if (!p2p_guard_room(p->guard, &s->addr, s->is_exempt))
+	if (p->is_draining || !p2p_guard_room(p->guard, &s->addr, s->is_exempt))
 		return P2P_ERR_ROOM_LIMIT;
 	for (int i = 0; i < NAME_TRIES && says == P2P_ROOM_TAKEN; i++) {
 		draw_name(name);

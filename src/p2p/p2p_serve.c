@@ -376,6 +376,11 @@ enum err p2p_new(struct p2p **out, struct loop *loop, struct store *store, const
 	return ERR_OK;
 }
 
+void p2p_drain(struct p2p *p, bool on)
+{
+	p->is_draining = on;
+}
+
 void p2p_stop(struct p2p *p)
 {
 	p->is_stopping = true;

@@ -155,6 +155,11 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 	return ERR_OK;
 }
 
+void rooms_drain(struct rooms *r, bool on)
+{
+	r->state.is_draining = on;
+}
+
 void rooms_stop(struct rooms *r)
 {
 	int64_t now_ms = loop_now_ms(r->loop);

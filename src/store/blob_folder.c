@@ -50,6 +50,7 @@ struct blobs {
 	uint8_t       garbage_after[BLOB_HASH_BYTES]; /* where the pass goes on */
 	int64_t       left_at_ms;                     /* when to look again at what was left; 0: nothing was */
 
+	atomic_int      keepers;   /* who want everything to stay */
 	_Atomic int64_t failed_ms; /* monotonic; 0: the last one went well */
 	_Atomic int64_t day;
 	uint8_t (*held)[BLOB_HASH_BYTES]; /* not touched once holds is set */
@@ -248,10 +249,17 @@ enum err blobs_take(struct blobs *b, const char *from, const uint8_t hash[BLOB_H
 	return ERR_OK;
 }
 
+void blobs_keep(struct blobs *b, bool keep)
+{
+	atomic_fetch_add(&b->keepers, keep ? 1 : -1);
+}
+
 enum err blobs_trash(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES])
 {
 	char from[PATH_MAX], to[PATH_MAX], name[BLOB_TRASH_NAME_BYTES], hex[2 * BLOB_HASH_BYTES + 1];
 
+	if (atomic_load(&b->keepers) > 0)
+		return ERR_BUSY;
 	hex_encode(hex, hash, BLOB_HASH_BYTES);
 	text_format(name, sizeof(name), "%lld-%s", (long long)blobs_day(b), hex);
 	enum err e = blobs_path(from, b, hash);
@@ -468,7 +476,8 @@ static bool is_pass_due(const struct blobs *b)
 
 bool blobs_remove_garbage(struct blobs *b, struct db *db)
 {
-	if ((!b->in_pass && !is_pass_due(b)) || !atomic_load(&b->holds) || db_has_failed(db))
+	if ((!b->in_pass && !is_pass_due(b)) || !atomic_load(&b->holds) || atomic_load(&b->keepers) > 0 ||
+	    db_has_failed(db))
 		return false;
 	if (db_run(db, Q_BATCH_BEGIN) != ERR_OK)
 		return false;

@@ -11,5 +11,8 @@ struct readers;
 
 struct blobs   *store_blobs(const struct store *s);
 struct readers *store_readers(const struct store *s);
+const char     *store_folder(const struct store *s);   /* the data folder */
+const char     *store_database(const struct store *s); /* path of coop.db */
+uint64_t        store_free_floor(const struct store *s);
 
 #endif

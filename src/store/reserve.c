@@ -105,6 +105,7 @@ enum err reserve_add(struct reserve *r, struct reservation *row)
 	row->id             = ++r->last_id;
 	r->rows[r->count++] = *row;
 	metric_add(M_CLOUD_RESERVED_BYTES, row->bytes);
+	metric_add(M_CLOUD_UPLOADS_NOW, 1);
 	return ERR_OK;
 }
 
@@ -132,6 +133,7 @@ bool reserve_take(struct reservation *out, struct reserve *r, int64_t id)
 	*out = *row;
 	*row = r->rows[--r->count];
 	metric_add(M_CLOUD_RESERVED_BYTES, -out->bytes);
+	metric_add(M_CLOUD_UPLOADS_NOW, -1);
 	return true;
 }
 

@@ -499,6 +499,21 @@ struct readers *store_readers(const struct store *s)
 	return s->readers;
 }
 
+const char *store_folder(const struct store *s)
+{
+	return s->paths.data;
+}
+
+const char *store_database(const struct store *s)
+{
+	return s->paths.database;
+}
+
+uint64_t store_free_floor(const struct store *s)
+{
+	return (uint64_t)s->limits.store_free_floor;
+}
+
 bool store_has_space(const struct store *s)
 {
 	return atomic_load(&s->has_space);

@@ -30,6 +30,11 @@ static void welcome_host(struct tunnel_game *g, struct tunnel_conn *c, struct tu
 		tunnel_tell_paths(g, g->friends[i], acts);
 }
 
+static bool may_make_game(const struct tunnel_state *s, const struct tunnel_conn *c)
+{
+	return !s->is_draining && tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address;
+}
+
 /* Opening, protocol 2 */
 
 static void open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
@@ -38,7 +43,7 @@ static void open_known(struct tunnel_state *s, struct tunnel_conn *c, struct cod
 	struct tunnel_game *g = tunnel_find_game(s, entry->code);
 
 	if (!g) {
-		if (tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address)
+		if (may_make_game(s, c))
 			g = tunnel_game_add(s, entry->code, 2, c->addr, now_ms);
 		if (!g) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);
@@ -63,7 +68,7 @@ void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 
 	if (!entry) {
 		enum err drawn =
-			open->may_be_new ? code_draw(&entry, &s->codes, open->digest, open->random) : ERR_NO_ROOM;
+			open->may_be_new && !s->is_draining ? code_draw(&entry, &s->codes, open->digest, open->random) : ERR_NO_ROOM;
 
 		if (drawn != ERR_OK) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);
@@ -186,7 +191,7 @@ void tunnel_on_open_v1(struct tunnel_state *s, struct tunnel_conn *c, const stru
 		uint32_t code = free_v1_code(s, open->old_code);
 
 		g = NULL;
-		if (code != 0 && tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address)
+		if (code != 0 && may_make_game(s, c))
 			g = tunnel_game_add(s, code, 1, c->addr, open->now_ms);
 		if (!g) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);

@@ -718,6 +718,11 @@ enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t 
 	return says[tunnel_place_of(&t->state, code, digest)];
 }
 
+void tunnel_drain(struct tunnel *t, bool on)
+{
+	t->state.is_draining = on;
+}
+
 void tunnel_start(struct tunnel *t)
 {
 	int64_t now_ms = clock_mono_ms();

@@ -149,6 +149,7 @@ struct tunnel_state {
 	struct list          all;
 	struct list         *cursor; /* of a tick under way */
 	size_t               game_count;
+	bool                 is_draining; /* no game that is not there yet */
 };
 
 /* limits must outlive it. seed: random, for the hash tables. */

@@ -597,7 +597,7 @@ Test(conf, a_reload_takes_what_may_change_and_names_the_rest)
 	struct conf   fresh   = load_text("[log]\nlevel = debug\naddresses = full\nformat = json\n"
 	                                      "[http]\nlisten = 127.0.0.1:1\n[limits]\nws_connections = 5\n");
 
-	conf_reload(&running, &fresh, report_open(&r));
+	conf_reload(&running, &fresh, report_open(&r), NULL);
 	cr_expect_str_eq(report_text(&r), "text:4: log.format has changed and needs a restart\n"
 	                                  "text:6: http.listen has changed and needs a restart\n"
 	                                  "text:8: limits.ws_connections has changed and needs a restart\n");
@@ -622,7 +622,7 @@ Test(conf, a_reload_of_the_same_says_nothing)
 	struct conf   running = load_text("[limits]\nws_ping_ms = 20s\n");
 	struct conf   fresh   = load_text("[http]\nlisten =   127.0.0.1:10001\n");
 
-	conf_reload(&running, &fresh, report_open(&r));
+	conf_reload(&running, &fresh, report_open(&r), NULL);
 	cr_expect_str_eq(report_text(&r), "");
 	report_free(&r);
 	conf_fini(&fresh);
@@ -639,7 +639,7 @@ Test(conf, a_reload_takes_texts_and_secrets_without_naming_their_values)
 	                  "[stun]\nuri = stun:h:3478\n[latest]\nproto = 142\nmod = M\nurl = http://u\n"
 	                  "[lobby]\nenable = no\n");
 
-	conf_reload(&running, &fresh, report_open(&r));
+	conf_reload(&running, &fresh, report_open(&r), NULL);
 	cr_expect_str_eq(report_text(&r), "text:17: lobby.enable has changed and needs a restart\n");
 	report_free(&r);
 	cr_expect_str_eq(running.turn_secret, "n3w");
