@@ -60,6 +60,13 @@ enum err player_touch(struct db *db, const struct player_row *row);
  */
 enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from);
 
+/*
+ * The code is nobody's any more; the player goes with it when nothing else of him is kept. Fine when he has none.
+ * player_digest: ERR_NOT_FOUND; only reads. digest may be id.
+ */
+enum err player_remove_code(struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
+enum err player_digest(uint8_t digest[PLAYER_DIGEST_BYTES], struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
+
 /* Every player with a code, in no order; stops at each's first error and returns it. */
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg);
 

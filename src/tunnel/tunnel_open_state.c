@@ -37,7 +37,7 @@ static bool may_make_game(const struct tunnel_state *s, const struct tunnel_conn
 
 /* Opening, protocol 2 */
 
-static void open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
+void tunnel_open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
                        int64_t wall_ms, struct tunnel_acts *acts)
 {
 	struct tunnel_game *g = tunnel_find_game(s, entry->code);
@@ -89,7 +89,7 @@ void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 		return;
 	}
 	tunnel_act_player(acts, TUNNEL_ACT_TOUCH_PLAYER, entry);
-	open_known(s, c, entry, open->now_ms, open->wall_ms, acts);
+	tunnel_open_known(s, c, entry, open->now_ms, open->wall_ms, acts);
 }
 
 void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err result, int64_t now_ms, int64_t wall_ms,
@@ -113,7 +113,7 @@ void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err r
 		return;
 	}
 	if (c)
-		open_known(s, c, entry, now_ms, wall_ms, acts);
+		tunnel_open_known(s, c, entry, now_ms, wall_ms, acts);
 }
 
 /* Another code */
@@ -156,7 +156,7 @@ enum err tunnel_on_new_code_kept(struct tunnel_state *s, const uint8_t digest[CO
 	}
 	g = tunnel_find_game(s, entry->code);
 	if (g)
-		tunnel_game_end(s, g, acts);
+		tunnel_game_end(s, g, M_TUNNEL_CLOSED_ENDED, acts);
 	code_redrawn(&s->codes, entry, true, false);
 	return ERR_OK;
 }
