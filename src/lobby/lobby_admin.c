@@ -262,10 +262,16 @@ static enum err on_remove(struct api_call *c, void *part)
 	return api_answer(c, 200, j);
 }
 
-/* clang-format off */
 const struct api_route lobby_admin_routes[] = {
-	{ "GET",    "/admin/v1/lobbies",      API_VIEWER,   NULL,           "limit cursor q game", on_list,   API_NO_BODY, 0, NULL },
-	{ "DELETE", "/admin/v1/lobbies/{id}", API_OPERATOR, "lobby.remove", NULL,                  on_remove, API_NO_BODY, 0, NULL },
+	{ .method = "GET",
+	  .path   = "/admin/v1/lobbies",
+	  .role   = API_VIEWER,
+	  .query  = "limit cursor q game",
+	  .handle = on_list },
+	{ .method = "DELETE",
+	  .path   = "/admin/v1/lobbies/{id}",
+	  .role   = API_OPERATOR,
+	  .action = "lobby.remove",
+	  .handle = on_remove },
 	{ 0 },
 };
-/* clang-format on */
