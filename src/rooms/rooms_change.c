@@ -71,8 +71,7 @@ static void answer(struct work *w, enum err result)
 static enum err put_rows(struct db *db, const struct work *w)
 {
 	const struct rooms_change *c = &w->change;
-	/* Its first score may not be on disk yet, or be gone again. */
-	enum err e = board_make(db, c->title, c->number, rooms_board_order(w->board));
+	enum err                   e = ERR_OK;
 
 	for (size_t i = 0; e == ERR_OK && i < c->row_count; i++) {
 		const struct rooms_csv_row *from = &c->rows[i];
@@ -98,7 +97,11 @@ static enum err run_change(struct rooms_keep_guest *g, struct db *db)
 	const struct work         *w = CONTAINER(g, struct work, guest);
 	const struct rooms_change *c = &w->change;
 	uint8_t                    folded[ROOMS_NAME_BYTES];
+	/* Its first score may still wait, and perhaps go with this change: its order is kept all the same. */
+	enum err e = board_make(db, c->title, c->number, rooms_board_order(w->board));
 
+	if (e != ERR_OK)
+		return e;
 	if (c->what == ROOMS_CHANGE_IMPORT)
 		return put_rows(db, w);
 	if (c->what == ROOMS_CHANGE_RESET)

@@ -153,6 +153,7 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 		rooms_free(r);
 		return e;
 	}
+	rooms_publish(r);
 	*out = r;
 	return ERR_OK;
 }
