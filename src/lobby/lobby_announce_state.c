@@ -96,6 +96,7 @@ static struct lobby *make(const struct lobby_newcomer *n, int64_t now_ms)
 	l->claim       = a->claim;
 	l->beat_ms     = now_ms;
 	l->made_ms     = n->made_ms;
+	l->last_addr   = n->last_addr;
 	if (l->is_direct)
 		tell_address(l, n);
 	return l;

@@ -321,11 +321,6 @@ enum rooms_code rooms_do_kick(struct rooms_state *s, struct rooms_player *p, con
 	if (!target || target == m)
 		return ROOMS_NOT_FOUND;
 	rooms_send_ok(s, p, r);
-
-	struct rooms_letter l = rooms_letter_begin(s, ROOMS_KICKED);
-
-	wr_be(&l.w, m->room->id, 8);
-	rooms_letter_send(s, &l, target->player);
-	rooms_member_remove(s, target);
+	rooms_kick(s, target);
 	return ROOMS_FINE;
 }
