@@ -55,7 +55,7 @@ enum err cloud_admin_sweep(struct api_call *c, void *part)
 		e = api_body_bool(&confirm, c, "confirm", false);
 	if (e == ERR_OK && !confirm && !c->dry_run)
 		e = api_problem(c, ERR_INVALID,
-		                "files that no row names go to blobs/.trash: look at the database first, try it with "
+		                "files that no row names go to the trash: look at the database first, try it with "
 		                "dry_run, then send \"confirm\":true");
 	if (e == ERR_OK)
 		e = blob_sweep(&sweep, api_store(c->api), goes_on, c);
