@@ -38,8 +38,8 @@ struct report {
 };
 
 struct blobs {
-	char root[PATH_MAX];
-	bool known;
+	char        root[PATH_MAX];
+	atomic_bool known;
 
 	/* Of the store thread. */
 	bool          unsynced[FOLDERS], root_unsynced;
@@ -72,7 +72,7 @@ struct blobs *blobs_new(const char *root, bool known)
 		free(b);
 		return NULL;
 	}
-	b->known         = known;
+	atomic_store(&b->known, known);
 	b->garbage_noted = true;
 	pthread_mutex_init(&b->lock, NULL);
 	return b;
@@ -127,7 +127,12 @@ bool blobs_has(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64
 
 bool blobs_are_known(const struct blobs *b)
 {
-	return b->known;
+	return atomic_load(&b->known);
+}
+
+void blobs_set_known(struct blobs *b)
+{
+	atomic_store(&b->known, true);
 }
 
 enum err blobs_io_error(const char *what, const char *path, int why)
@@ -193,6 +198,11 @@ void blobs_hold(struct blobs *b, uint8_t (*hashes)[BLOB_HASH_BYTES], size_t coun
 static int by_hash(const void *a, const void *b)
 {
 	return memcmp(a, b, BLOB_HASH_BYTES);
+}
+
+bool blobs_are_held(const struct blobs *b)
+{
+	return atomic_load(&b->holds);
 }
 
 bool blobs_holds(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES])
@@ -408,7 +418,7 @@ static enum err dispose(struct blobs *b, struct db *db, const struct garbage *g)
 		return ERR_OK; /* a second look says it is none */
 	if (e != ERR_NOT_FOUND)
 		return e;
-	if (blobs_holds(b, g->hash) || (g->is_old && !b->known))
+	if (blobs_holds(b, g->hash) || (g->is_old && !blobs_are_known(b)))
 		return ERR_BUSY;
 	e = g->is_old ? blobs_trash(b, g->hash) : remove_file(b, g->hash);
 	return e == ERR_NOT_FOUND ? ERR_OK : e;

@@ -41,6 +41,7 @@ enum err blobs_folder_path(char out[PATH_MAX], const struct blobs *b, const char
 bool blobs_has(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64_t bytes);
 
 bool blobs_are_known(const struct blobs *b);
+void blobs_set_known(struct blobs *b); /* an operator said so */
 
 /* ERR_SPACE when the disk is full, else ERR_IO, logged. */
 enum err blobs_io_error(const char *what, const char *path, int why);
@@ -67,6 +68,7 @@ int64_t blobs_day(const struct blobs *b);
  * removed. Once only.
  */
 void blobs_hold(struct blobs *b, uint8_t (*hashes)[BLOB_HASH_BYTES], size_t count);
+bool blobs_are_held(const struct blobs *b);                                   /* blobs_hold was called */
 bool blobs_holds(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES]); /* true before blobs_hold, too */
 
 /* --- In a job --- */

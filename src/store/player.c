@@ -87,6 +87,14 @@ enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYE
 	return ERR_OK;
 }
 
+enum err player_is_known(struct db *db, const uint8_t id[PLAYER_ID_BYTES])
+{
+	AUTO_QUERY q = db_query(db, Q_PLAYER_FIND);
+
+	q_blob(&q, ":id", id, PLAYER_ID_BYTES);
+	return q_row(&q);
+}
+
 enum err player_check(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES])
 {
 	int64_t  made_ms;

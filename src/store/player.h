@@ -42,6 +42,9 @@ enum err player_add_without_code(struct db *db, const uint8_t digest[PLAYER_DIGE
  */
 enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
 
+/* Whether anything is known of this id. ERR_NOT_FOUND. Only reads. */
+enum err player_is_known(struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
+
 /*
  * Whether this key may speak for its id: ERR_OK also for one who is not known yet; ERR_NOT_FOUND when the id is another
  * key's, to whom nothing is told. Only reads. Before any function that takes an id alone for who asks.

@@ -137,6 +137,15 @@ bool reserve_take(struct reservation *out, struct reserve *r, int64_t id)
 	return true;
 }
 
+int64_t reserve_disown(struct reserve *r, const uint8_t campaign[CAMPAIGN_ID_BYTES], int64_t number)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		if (is_same(r->rows[i].campaign, campaign, CAMPAIGN_ID_BYTES))
+			r->rows[i].number = number;
+	}
+	return r->last_id;
+}
+
 bool reserve_has(const struct reserve *r, const uint8_t player[PLAYER_ID_BYTES])
 {
 	for (size_t i = 0; i < r->count; i++) {

@@ -112,6 +112,19 @@ CREATE TRIGGER campaign_changed AFTER UPDATE OF bytes, spare, trashed_ms ON camp
 	    trash = trash + iif(NEW.trashed_ms IS NULL, 0, NEW.bytes) - iif(OLD.trashed_ms IS NULL, 0, OLD.bytes);
 END;
 
+CREATE TRIGGER campaign_given AFTER UPDATE OF owner ON campaigns WHEN NEW.owner <> OLD.owner BEGIN
+	UPDATE holders
+	SET campaigns = campaigns - (OLD.trashed_ms IS NULL),
+	    bytes = bytes - iif(OLD.trashed_ms IS NULL, OLD.bytes, 0),
+	    spare = spare - iif(OLD.trashed_ms IS NULL, OLD.spare, 0)
+	WHERE player = OLD.owner;
+	UPDATE holders
+	SET campaigns = campaigns + (NEW.trashed_ms IS NULL),
+	    bytes = bytes + iif(NEW.trashed_ms IS NULL, NEW.bytes, 0),
+	    spare = spare + iif(NEW.trashed_ms IS NULL, NEW.spare, 0)
+	WHERE player = NEW.owner;
+END;
+
 CREATE VIEW campaign_list AS
 SELECT lower(hex(c.id)) AS campaign,
        lower(hex(c.owner)) AS owner,
@@ -141,12 +154,19 @@ CREATE TRIGGER campaign_removed AFTER DELETE ON campaigns BEGIN
 END;
 
 CREATE VIEW campaign_trash AS
-SELECT lower(hex(id)) AS campaign,
-       lower(hex(owner)) AS owner,
-       bytes,
-       datetime(trashed_ms / 1000, 'unixepoch') AS deleted
-FROM campaigns
-WHERE trashed_ms IS NOT NULL;
+SELECT lower(hex(c.id)) AS campaign,
+       c.number,
+       lower(hex(c.owner)) AS owner,
+       k.name,
+       k.level,
+       c.bytes,
+       datetime(c.stored_ms / 1000, 'unixepoch') AS stored,
+       datetime(c.trashed_ms / 1000, 'unixepoch') AS deleted
+FROM campaigns c
+LEFT JOIN checkpoints k
+       ON k.campaign = c.number
+      AND k.version = (SELECT max(n.version) FROM checkpoints n WHERE n.campaign = c.number AND n.is_conflict = 0)
+WHERE c.trashed_ms IS NOT NULL;
 
 CREATE TABLE campaigns (
 	number      INTEGER PRIMARY KEY AUTOINCREMENT,     -- tells a campaign from a later one of the same id
@@ -166,6 +186,8 @@ CREATE TABLE campaigns (
 CREATE INDEX campaigns_by_id ON campaigns (id);
 
 CREATE INDEX campaigns_by_owner ON campaigns (owner, trashed_ms);
+
+CREATE INDEX campaigns_by_stored ON campaigns (stored_ms, number);
 
 CREATE INDEX campaigns_by_use ON campaigns (used_day) WHERE trashed_ms IS NULL;
 
