@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static enum err add_routes(struct api *a, const struct server_admin_parts *p)
+static enum err add_routes(struct api *a, struct admin_bans *bans, const struct server_admin_parts *p)
 {
 	const struct {
 		const struct api_route *routes;
@@ -17,7 +17,7 @@ static enum err add_routes(struct api *a, const struct server_admin_parts *p)
 		{ tunnel_admin_routes, p->tunnel }, { admin_player_routes, a },
 		{ cloud_admin_routes, p->cloud },   { lobby_admin_routes, p->lobby },
 		{ signal_admin_routes, p->signal }, { rooms_admin_routes, p->rooms },
-		{ p2p_admin_routes, p->p2p },       { admin_ban_routes, a },
+		{ p2p_admin_routes, p->p2p },       { admin_ban_routes, bans },
 		{ admin_token_routes, a },          { admin_audit_routes, a },
 	};
 	enum err e = ERR_OK;
@@ -33,7 +33,10 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 	if (!conf->admin_enable)
 		return true;
 	s->conf = conf;
-	if (api_new(&s->api, loop, store, conf) != ERR_OK || add_routes(s->api, parts) != ERR_OK) {
+	s->bans = (struct admin_bans){ .end      = server_bans_end,
+		                       .end_http = server_bans_end_http,
+		                       .arg      = parts->bans };
+	if (api_new(&s->api, loop, store, conf) != ERR_OK || add_routes(s->api, &s->bans, parts) != ERR_OK) {
 		fputs("coopd: there is no memory for the operator's API.\n", stderr);
 		return false;
 	}

@@ -10,6 +10,7 @@
 #include "lobby/lobby_serve.h"
 #include "p2p/p2p_serve.h"
 #include "rooms/rooms_serve.h"
+#include "server_bans.h"
 #include "server_listen.h"
 #include "signal/signal_serve.h"
 #include "tunnel/tunnel_serve.h"
@@ -20,6 +21,7 @@ struct server_admin { /* all zeros: not wanted */
 	struct api        *api;
 	struct admin      *admin;
 	const struct conf *conf;
+	struct admin_bans  bans;
 	int                socket; /* listening, until admin has it; 0: none */
 };
 
@@ -31,6 +33,7 @@ struct server_admin_parts {
 	struct signal_relay *signal;
 	struct rooms        *rooms;
 	struct p2p          *p2p;
+	struct server_bans  *bans; /* is always there */
 };
 
 /* Binds the listeners. False, after a sentence on standard error. */

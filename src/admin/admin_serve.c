@@ -52,6 +52,7 @@ static enum err start(struct admin *a, struct api *api, const struct http_listen
 		 .more_count      = part_count,
 		 .errors          = api_errors,
 		 .guard           = api_guard,
+		 .takes_banned    = true,
 		 .connections_max = conf->limits.admin_connections,
 		 .leaving_max     = conf->limits.admin_connections,
 	};

@@ -15,6 +15,9 @@ enum err vault_new(struct vault **out, struct cloud *cloud);
 /* Takes the connection over: VAULT_OPENED, or FAULT 11 and the close. */
 void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t now_ms);
 
+/* As cloud_ban. */
+size_t vault_ban(struct vault *v, const struct ban *b, bool end);
+
 /* After the loop ended, before the store stops: ends all connections and waits for what is under way. */
 void vault_finish(struct vault *v);
 void vault_free(struct vault *v);

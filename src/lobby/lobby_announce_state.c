@@ -85,6 +85,7 @@ static struct lobby *make(const struct lobby_newcomer *n, int64_t now_ms)
 	memcpy(l->version, a->version, sizeof(l->version));
 	memcpy(l->game, a->game, sizeof(l->game));
 	l->has_wide    = n->has_wide;
+	l->client      = n->client;
 	l->proto       = a->proto;
 	l->players     = 1;
 	l->players_max = a->players_max;

@@ -22,6 +22,7 @@
 #include "base/pool.h"
 #include "conf/limits.h"
 #include "lobby/lobby_wire.h"
+#include "net/addr.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,7 @@ struct lobby {
 	uint8_t     addr[LOBBY_ADDR_BYTES];
 	uint8_t     addr_wide[LOBBY_ADDR_BYTES]; /* of its /48 */
 	bool        has_wide;
+	struct addr client; /* where its host was last; in memory only. Of no family: not known since the start */
 	char        name[LOBBY_TEXT_BYTES(LOBBY_NAME_CHARS)];
 	char        world[LOBBY_TEXT_BYTES(LOBBY_WORLD_CHARS)];
 	char        version[LOBBY_TEXT_BYTES(LOBBY_VERSION_CHARS)];
@@ -92,6 +94,7 @@ struct lobby_newcomer {
 	bool                         is_ipv6;
 	bool                         is_exempt; /* of limits per address */
 	bool                         is_proved;
+	struct addr                  client;
 	int64_t                      made_ms;
 };
 

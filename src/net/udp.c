@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "base/metric.h"
+#include "net/ban.h"
 #include "net/udp_batch.h"
 
 #include <stdlib.h>
@@ -59,9 +60,15 @@ static void hand_over(struct udp_socket *s, size_t i, int64_t now_ms)
 		                    .bytes = in->pieces[i].iov_base,
 		                    .len   = in->msgs[i].msg_len,
 		                    .cap   = in->pieces[i].iov_len };
+	struct addr          from = { .family = ADDR_IPV4 };
 	struct in_addr       local;
 
 	memcpy(d.path.ip, &in->from[i].sin_addr, sizeof(d.path.ip));
+	memcpy(from.ip, d.path.ip, sizeof(d.path.ip));
+	if (ban_has_address(&from)) {
+		metric_inc(s->handler.banned);
+		return;
+	}
 	if (s->is_wildcard && udp_in_local(&local, in, i))
 		memcpy(d.path.local_ip, &local, sizeof(d.path.local_ip));
 	s->handler.got(s->handler.part, &d, now_ms);

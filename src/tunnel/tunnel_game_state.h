@@ -31,6 +31,10 @@ void tunnel_game_remove(struct tunnel_state *s, struct tunnel_game *g);
 /* The game is over: its friends are told, everybody is closed, it is forgotten. */
 void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunnel_acts *acts);
 
+/* The friend at this place of the list loses it; he is closed for this reason, and the host is told. */
+void tunnel_game_drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t index, enum metric why,
+                             struct tunnel_acts *acts);
+
 /* The friend of this number, or NULL. */
 struct tunnel_friend *tunnel_game_friend(const struct tunnel_game *g, uint16_t number);
 

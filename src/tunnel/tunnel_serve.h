@@ -12,6 +12,7 @@
 #include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/ws.h"
 #include "store/store.h"
@@ -59,6 +60,13 @@ void tunnel_new_code(struct tunnel *t, struct tunnel_new_code *n);
 enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t digest[32]);
 typedef void (*tunnel_over)(void *arg, uint32_t code);
 void tunnel_set_over(struct tunnel *t, tunnel_over over, void *arg);
+
+/*
+ * How many connections end by this ban of a player: his own, and with his game those of his friends, who are told that it is
+ * over. With end, they do; a game that waits for him is over too, and places of his are lost. By a ban of an address games and
+ * places of those who are connected from there end in the same way; connections from there are net/ws's, and not counted.
+ */
+size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end);
 
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);

@@ -72,12 +72,13 @@ static void note_gone(struct tunnel_game *g, uint16_t number)
 		g->gone[g->gone_count++] = number;
 }
 
-static void drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t index, struct tunnel_acts *acts)
+void tunnel_game_drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t index, enum metric why,
+                             struct tunnel_acts *acts)
 {
 	struct tunnel_friend *f = g->friends[index];
 
 	if (f->conn)
-		tunnel_act_close(acts, f->conn, M_TUNNEL_CLOSED_SILENT);
+		tunnel_act_close(acts, f->conn, why);
 	if (g->host && !f->pending) {
 		struct tunnel_act *drop = tunnel_act(acts, TUNNEL_ACT_DROP_TAG);
 
@@ -109,7 +110,7 @@ static void check_friends(struct tunnel_state *s, struct tunnel_game *g, int64_t
 {
 	for (size_t i = g->friend_count; i > 0; i--)
 		if (is_friend_over(s->limits, g->friends[i - 1], now_ms))
-			drop_friend(s, g, i - 1, acts);
+			tunnel_game_drop_friend(s, g, i - 1, M_TUNNEL_CLOSED_SILENT, acts);
 }
 
 static bool is_game_over(const struct limits *l, const struct tunnel_game *g, int64_t now_ms)
