@@ -33,9 +33,7 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 	if (!conf->admin_enable)
 		return true;
 	s->conf = conf;
-	s->bans = (struct admin_bans){ .end      = server_bans_end,
-		                       .end_http = server_bans_end_http,
-		                       .arg      = parts->bans };
+	s->bans = (struct admin_bans){ .end = server_bans_end, .end_http = server_bans_end_http, .arg = parts->bans };
 	if (api_new(&s->api, loop, store, conf) != ERR_OK || add_routes(s->api, &s->bans, parts) != ERR_OK) {
 		fputs("coopd: there is no memory for the operator's API.\n", stderr);
 		return false;

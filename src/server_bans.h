@@ -20,14 +20,14 @@
 
 /* NULL: it is not there. HTTP servers start last, so it is looked at where they will stand. */
 struct server_bans {
-	struct ws           *ws;
-	struct tcp          *tcp;
-	struct tunnel       *tunnel;
-	struct cloud        *cloud;
-	struct lobby_master *lobby;
-	struct signal_relay *signal;
-	struct rooms        *rooms;
-	struct p2p          *p2p;
+	struct ws                 *ws;
+	struct tcp                *tcp;
+	struct tunnel             *tunnel;
+	struct cloud              *cloud;
+	struct lobby_master       *lobby;
+	struct signal_relay       *signal;
+	struct rooms              *rooms;
+	struct p2p                *p2p;
 	struct http_server *const *http, *const *rooms_status;
 };
 

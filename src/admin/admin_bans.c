@@ -94,6 +94,25 @@ static enum err on_list(struct api_call *c, void *part)
 	return api_page_end(&l.page, api_read(c, read_page, &l));
 }
 
+/*
+ * The target also stands in the log, so an address is cut there as it is in other lines; a network that says no more than that
+ * stays whole. What exactly it was stands in the trail's detail of the one that was added, under the same id.
+ */
+static void name_target(struct api_call *c, const struct ban *b)
+{
+	char        cut[ADDR_TEXT_BYTES];
+	const char *value = b->value;
+
+	if (b->kind == BAN_ADDRESS && b->net.prefix > (b->net.base.family == ADDR_IPV4 ? 24 : 48)) {
+		addr_text_log(cut, &b->net.base);
+		value = cut;
+	}
+	if (b->id > 0)
+		api_target(c, "bans/%" PRId64 "/%s/%s", b->id, ban_kind_name(b->kind), value);
+	else
+		api_target(c, "bans/%s/%s", ban_kind_name(b->kind), value);
+}
+
 /* --- A new one --- */
 
 /* What comes back from the store is the job's copy: it holds no pointers. */
@@ -110,7 +129,8 @@ static enum err invalid_value(struct api_call *c, enum ban_kind kind)
 		[BAN_ADDRESS]  = "value is an address, or a network like 192.0.2.0/24 or 2001:db8::/48",
 		[BAN_PLAYER]   = "value is a player's id, 16 hex digits",
 		[BAN_IDENTITY] = "value is an identity, 64 hex digits",
-		[BAN_NAME] = "value is an online id of at most 16 bytes, or a title of at most 12, a slash and an online id",
+		[BAN_NAME] =
+			"value is an online id of at most 16 bytes, or a title of at most 12, a slash and an online id",
 	};
 
 	return api_problem(c, ERR_INVALID, "%s", forms[kind]);
@@ -153,7 +173,7 @@ static enum err read_ban(struct adding *a, bool *force, struct api_call *c)
 	a->max          = api_conf(c->api)->limits.admin_bans;
 	text_copy(a->row.value, sizeof(a->row.value), a->ban.value);
 	text_copy(a->row.made_by, sizeof(a->row.made_by), c->who->who);
-	api_target(c, "bans/%s/%s", ban_kind_name(a->ban.kind), a->ban.value);
+	name_target(c, &a->ban);
 	return ERR_OK;
 }
 
@@ -289,6 +309,7 @@ static enum err on_add(struct api_call *c, void *part)
 		e = api_on_loop(c, end_on_loop, &ending);
 	if (e != ERR_OK)
 		return e;
+	name_target(c, &a.ban); /* with its id now */
 	ending.count += ending.bans->end_http(ending.bans->arg, &a.ban, ending.do_end);
 	if (!c->dry_run)
 		log_info("admin", 0, "bans", "id=%" PRId64 " kind=%s ends=%zu", a.row.id, ban_kind_name(a.ban.kind),
@@ -315,14 +336,18 @@ static enum err remove_row(struct db *db, void *arg)
 static enum err on_remove(struct api_call *c, void *part)
 {
 	struct ban_row row = { .id = 0 };
-	enum err       e   = api_path_int(&row.id, c, 0, 1, INT64_MAX);
+	struct ban     b;
+	enum err       e = api_path_int(&row.id, c, 0, 1, INT64_MAX);
 
 	(void)part;
 	if (e == ERR_OK)
 		e = api_read(c, find, &row);
 	if (e != ERR_OK)
 		return e;
-	api_target(c, "bans/%s/%s", ban_kind_name((enum ban_kind)row.kind), row.value);
+	if (ban_parse(&b, (enum ban_kind)row.kind, row.value) == ERR_OK) {
+		b.id = row.id;
+		name_target(c, &b);
+	}
 	if (!c->dry_run) {
 		e = api_change(c, remove_row, &row, sizeof(row));
 		if (e != ERR_OK)

@@ -354,6 +354,20 @@ bool ban_has_player(const uint8_t id[BAN_PLAYER_BYTES])
 	return is_any(BAN_PLAYER) && has(BAN_PLAYER, id);
 }
 
+bool ban_holds_player(const uint8_t id[BAN_PLAYER_BYTES])
+{
+	const struct entry *e;
+	bool                holds;
+
+	if (!is_any(BAN_PLAYER))
+		return false;
+	pthread_rwlock_rdlock(&table.lock);
+	e     = map_get(&table.by_key[BAN_PLAYER], id);
+	holds = e && !is_over(&e->ban, clock_wall_ms());
+	pthread_rwlock_unlock(&table.lock);
+	return holds;
+}
+
 bool ban_has_identity(const uint8_t key[BAN_IDENTITY_BYTES])
 {
 	return is_any(BAN_IDENTITY) && has(BAN_IDENTITY, key);

@@ -42,7 +42,7 @@ struct ban {
 	char            value[BAN_VALUE_BYTES]; /* as people read it: the same text for the same ban */
 };
 
-const char *ban_kind_name(enum ban_kind kind);                   /* "address", "player", "identity", "name" */
+const char *ban_kind_name(enum ban_kind kind);                 /* "address", "player", "identity", "name" */
 bool        ban_kind_of(enum ban_kind *out, const char *name); /* false: it is none */
 
 /*
@@ -63,6 +63,9 @@ bool ban_has_address(const struct addr *a);
 bool ban_has_player(const uint8_t id[BAN_PLAYER_BYTES]);
 bool ban_has_identity(const uint8_t key[BAN_IDENTITY_BYTES]);
 bool ban_has_name(const uint8_t title[BAN_TITLE_BYTES], const uint8_t name[BAN_NAME_BYTES]);
+
+/* The same of a player without a hit: for those who only show him. */
+bool ban_holds_player(const uint8_t id[BAN_PLAYER_BYTES]);
 
 /* Copies it; in place of one of the same value that is over. ERR_EXISTS: its value or its id is there; ERR_NOMEM. */
 enum err ban_add(const struct ban *b);

@@ -221,7 +221,7 @@ struct http_config {
 	 * the rule of the public front, http_guard_origin.
 	 */
 	http_handler guard;
-	bool         takes_banned; /* the operator's: he must not lock himself out */
+	bool         takes_banned;                     /* the operator's: he must not lock himself out */
 	int64_t      connections_max, per_address_max; /* per_address_max 0: none */
 	int64_t      leaving_max; /* connections that were ended and still have a descriptor; 0: HTTP_LEAVING_MAX */
 };

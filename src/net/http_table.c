@@ -305,7 +305,8 @@ bool http_table_name(struct http_table *t, struct http_slot *s, const struct add
 
 	pthread_mutex_lock(&t->lock);
 	s->client = *client;
-	if (!is_same_client(&s->peer, client) && s->phase != HTTP_CUT && http_share_change(&s->share, &t->shares, client) == ERR_OK) {
+	if (!is_same_client(&s->peer, client) && s->phase != HTTP_CUT &&
+	    http_share_change(&s->share, &t->shares, client) == ERR_OK) {
 		s->is_named = true;
 		fits        = !is_limited(t, client) || !http_share_over(&s->share, t->cfg.per_address_max);
 	}

@@ -64,10 +64,10 @@ struct http_slot {
 	uint64_t          id;       /* for logs; never used twice in a process */
 	struct addr       peer;     /* of TCP, not behind the proxy */
 	bool              is_named; /* counts for a client behind the proxy */
-	struct addr       client; /* of the request, by its head; of no family: none is known */
+	struct addr       client;   /* of the request, by its head; of no family: none is known */
 	bool              has_player;
 	uint8_t           player[BAN_PLAYER_BYTES]; /* whose request it is */
-	int               fd;       /* the library's; open until http_table_leave */
+	int               fd;                       /* the library's; open until http_table_leave */
 	enum http_phase   phase;
 	int64_t           since_ms;    /* monotonic; when the phase began */
 	int64_t           deadline_ms; /* 0: none */

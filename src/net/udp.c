@@ -55,11 +55,11 @@ static void send_all(struct udp *u)
 
 static void hand_over(struct udp_socket *s, size_t i, int64_t now_ms)
 {
-	const struct udp_in *in = &s->udp->in;
-	struct udp_datagram  d  = { .path  = { .socket = s, .port = ntohs(in->from[i].sin_port) },
-		                    .bytes = in->pieces[i].iov_base,
-		                    .len   = in->msgs[i].msg_len,
-		                    .cap   = in->pieces[i].iov_len };
+	const struct udp_in *in   = &s->udp->in;
+	struct udp_datagram  d    = { .path  = { .socket = s, .port = ntohs(in->from[i].sin_port) },
+		                      .bytes = in->pieces[i].iov_base,
+		                      .len   = in->msgs[i].msg_len,
+		                      .cap   = in->pieces[i].iov_len };
 	struct addr          from = { .family = ADDR_IPV4 };
 	struct in_addr       local;
 

@@ -394,7 +394,6 @@ size_t p2p_ban(struct p2p *p, const struct ban *b, bool end)
 {
 	size_t count = 0;
 
-	loop_assert_thread(p->loop);
 	for (struct list *at = p->sessions.next; at != &p->sessions; at = at->next) {
 		struct p2p_session *s = CONTAINER(at, struct p2p_session, in_sessions);
 

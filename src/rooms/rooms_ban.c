@@ -8,7 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-static_assert(ROOMS_TITLE_BYTES == BAN_TITLE_BYTES && ROOMS_NAME_BYTES == BAN_NAME_BYTES, "titles and names are the rooms'");
+static_assert(ROOMS_TITLE_BYTES == BAN_TITLE_BYTES && ROOMS_NAME_BYTES == BAN_NAME_BYTES,
+              "titles and names are the rooms'");
 
 static bool is_named_so(const struct ban *b, const struct rooms_peer *p)
 {

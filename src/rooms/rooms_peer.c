@@ -403,9 +403,7 @@ static void on_ended_unread(void *data, int64_t now_ms)
 
 static enum rooms_end end_of(enum tcp_end why)
 {
-	return why == TCP_END_STOPPED  ? ROOMS_END_SERVER
-	       : why == TCP_END_BANNED ? ROOMS_END_BANNED
-	                               : ROOMS_END_PEER;
+	return why == TCP_END_STOPPED ? ROOMS_END_SERVER : why == TCP_END_BANNED ? ROOMS_END_BANNED : ROOMS_END_PEER;
 }
 
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)

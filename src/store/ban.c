@@ -85,8 +85,8 @@ enum err ban_row_find(struct ban_row *out, struct db *db, int64_t id)
 	return e;
 }
 
-enum err ban_row_each(struct db *db, const struct ban_filter                   *f,
-                      enum err (*each)(const struct ban_row *row, void *arg), void *arg)
+enum err ban_row_each(struct db *db, const struct ban_filter *f, enum err (*each)(const struct ban_row *row, void *arg),
+                      void *arg)
 {
 	AUTO_QUERY     q = db_query(db, Q_BAN_PAGE);
 	struct ban_row row;

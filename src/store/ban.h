@@ -44,7 +44,7 @@ struct ban_filter {
 	const char *text; /* part of value or reason, ASCII in any case; "": any */
 	int64_t     now_ms, after, rows;
 };
-enum err ban_row_each(struct db *db, const struct ban_filter                   *f,
-                      enum err (*each)(const struct ban_row *row, void *arg), void *arg);
+enum err ban_row_each(struct db *db, const struct ban_filter *f, enum err (*each)(const struct ban_row *row, void *arg),
+                      void *arg);
 
 #endif
