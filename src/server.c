@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
+ *	log, store (lock, database), bans, loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
  *	listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
@@ -26,6 +26,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_admin.h"
+#include "server_bans.h"
 #include "server_cloud.h"
 #include "server_files.h"
 #include "server_listen.h"
@@ -68,6 +69,7 @@ struct server {
 	size_t            front_count;
 	struct http_cert *http_cert; /* NULL: no TLS */
 	struct http_server *http;
+	struct server_bans  bans;
 	struct server_admin admin;
 	struct reload      *reload;
 	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
@@ -82,12 +84,24 @@ static void on_stop(void *arg);
 
 static bool build_admin(struct server *s)
 {
+	s->bans = (struct server_bans){ .ws           = s->ws,
+		                        .tcp          = s->tcp,
+		                        .tunnel       = s->tunnel,
+		                        .cloud        = s->cloud,
+		                        .lobby        = s->lobby,
+		                        .signal       = s->signal,
+		                        .rooms        = s->rooms.rooms,
+		                        .p2p          = s->p2p.p2p,
+		                        .http         = &s->http,
+		                        .rooms_status = &s->rooms.status };
+
 	struct server_admin_parts parts = { .tunnel   = s->conf->tunnel_enable ? s->tunnel : NULL,
 		                            .cloud    = s->cloud,
 		                            .lobby    = s->lobby,
 		                            .signal   = s->signal,
 		                            .rooms    = s->rooms.rooms,
 		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
+		                            .bans     = &s->bans,
 		                            .health   = &s->health,
 		                            .stop     = on_stop,
 		                            .stop_arg = s };
@@ -191,7 +205,7 @@ static bool build(struct server *s)
 		fputs("coopd: libsodium does not start.\n", stderr);
 		return false;
 	}
-	if (store_open(&s->store, s->conf, stderr) != ERR_OK)
+	if (store_open(&s->store, s->conf, stderr) != ERR_OK || !server_bans_load(s->store))
 		return false;
 	s->loop = loop_new();
 	if (!s->loop) {
@@ -526,6 +540,7 @@ static void take_down(struct server *s)
 	listeners_close(&s->signal_tls);
 	http_cert_free(s->http_cert);
 	tls_cert_free(s->tls_cert);
+	ban_clear();
 	wipe_secret(s->signal_token, sizeof(s->signal_token));
 }
 

@@ -10,20 +10,20 @@
 
 #define PLACE_BYTES 128 /* a unix socket's path is shorter */
 
-enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
-                             const struct server_admin_parts *p)
+enum err server_admin_routes(struct server_admin *s, const struct server_admin_parts *p)
 {
+	struct api *a = s->api;
 	const struct {
 		const struct api_route *routes;
 		void                   *part;
 	} tables[] = {
-		{ admin_metric_routes, a },         { admin_openapi_routes, a },
-		{ admin_server_routes, server },    { admin_control_routes, control },
-		{ tunnel_admin_routes, p->tunnel }, { admin_player_routes, a },
-		{ cloud_admin_routes, p->cloud },   { lobby_admin_routes, p->lobby },
-		{ signal_admin_routes, p->signal }, { rooms_admin_routes, p->rooms },
-		{ p2p_admin_routes, p->p2p },       { admin_ban_routes, a },
-		{ admin_token_routes, a },          { admin_audit_routes, a },
+		{ admin_metric_routes, a },          { admin_openapi_routes, a },
+		{ admin_server_routes, &s->server }, { admin_control_routes, &s->control },
+		{ tunnel_admin_routes, p->tunnel },  { admin_player_routes, a },
+		{ cloud_admin_routes, p->cloud },    { lobby_admin_routes, p->lobby },
+		{ signal_admin_routes, p->signal },  { rooms_admin_routes, p->rooms },
+		{ p2p_admin_routes, p->p2p },        { admin_ban_routes, &s->bans },
+		{ admin_token_routes, a },           { admin_audit_routes, a },
 	};
 	enum err e = ERR_OK;
 
@@ -129,7 +129,7 @@ static enum err build_api(struct server_admin *s, struct loop *loop, struct stor
 	if (e != ERR_OK)
 		return e;
 	describe(s, conf);
-	e = server_admin_routes(s->api, &s->server, &s->control, parts);
+	e = server_admin_routes(s, parts);
 	if (e == ERR_OK)
 		e = api_tokens_load(s->api, store_db(store));
 	if (e == ERR_OK)
@@ -146,6 +146,7 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 		return true;
 	s->conf   = conf;
 	s->health = parts->health;
+	s->bans   = (struct admin_bans){ .end = server_bans_end, .end_http = server_bans_end_http, .arg = parts->bans };
 	prepare_control(s, loop, parts);
 	s->control.backup = backup_new(store);
 	e                 = s->control.backup ? build_api(s, loop, store, conf, parts) : ERR_NOMEM;

@@ -12,6 +12,7 @@
 #include "lobby/lobby_serve.h"
 #include "p2p/p2p_serve.h"
 #include "rooms/rooms_serve.h"
+#include "server_bans.h"
 #include "server_drain.h"
 #include "server_listen.h"
 #include "server_reload.h"
@@ -24,6 +25,7 @@ struct server_admin { /* all zeros: not wanted */
 	struct api          *api;
 	struct admin_server  server;
 	struct admin_control control;
+	struct admin_bans    bans;
 	struct admin        *by_socket, *by_tcp;
 	const struct conf   *conf;
 	const struct health *health;
@@ -41,15 +43,15 @@ struct server_admin_parts {
 	struct signal_relay *signal;
 	struct rooms        *rooms;
 	struct p2p          *p2p;
+	struct server_bans  *bans; /* is always there */
 	/* What operators do to the whole. */
 	struct health *health;
 	void (*stop)(void *arg); /* as SIGTERM does; loop thread */
 	void *stop_arg;
 };
 
-/* Adds the routes of all parts. */
-enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
-                             const struct server_admin_parts *p);
+/* Adds the routes of all parts to s->api. */
+enum err server_admin_routes(struct server_admin *s, const struct server_admin_parts *p);
 
 /* Between store_open and store_start. Binds the listeners. False, after a sentence on standard error. */
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,

@@ -72,10 +72,10 @@ static void read_newborn(struct newborn *n, struct lobby_ask *q)
 	addr_text(n->ip, client);
 	n->who = (struct lobby_newcomer){ .announce  = &n->announce,
 		                          .has_wide  = q->has_wide,
-		                          .last_addr = *client,
 		                          .ip        = n->ip,
 		                          .is_ipv6   = client->family == ADDR_IPV6,
 		                          .is_exempt = q->is_exempt,
+		                          .client    = *client,
 		                          .made_ms   = q->wall_ms };
 	memcpy(n->who.addr, q->addr, sizeof(n->who.addr));
 	memcpy(n->who.addr_wide, q->addr_wide, sizeof(n->who.addr_wide));
@@ -177,14 +177,20 @@ static enum err welcome(struct newborn *n)
 static void admit(const struct newborn *n, struct lobby *l)
 {
 	struct lobby_master *m = n->q->m;
+	bool                 is_banned;
 
 	lobby_lock(m);
 	if (*n->turn_user)
 		lobby_minted(l, n->turn_user, n->settings->secret, n->turn_until_ms, n->q->now_ms);
 	lobby_admit(&m->state, l);
+	is_banned = lobby_is_banned(l); /* while it was kept */
+	if (is_banned)
+		lobby_remove(&m->state, l);
 	lobby_unlock(m);
 	metric_inc(M_LOBBY_ANNOUNCED);
 	log_opened(n);
+	if (is_banned)
+		lobby_bury_banned(m, l);
 }
 
 static void drop(struct lobby_master *m, struct lobby *l)
@@ -225,6 +231,12 @@ enum err lobby_on_host(struct lobby_ask *q)
 
 	read_newborn(&n, q);
 	n.settings = settings;
+	if (n.announce.has_identity && ban_has_identity(n.announce.key)) {
+		metric_inc(M_BAN_REFUSED_LOBBY);
+		metric_inc(M_LOBBY_ANNOUNCE_REFUSED);
+		log_refused(&n, err_rest(ERR_BANNED));
+		return ERR_BANNED;
+	}
 	lobby_lock(q->m);
 	why = lobby_announce(&l, &pushed, &q->m->state, &n.who, q->now_ms);
 	lobby_unlock(q->m);

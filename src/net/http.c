@@ -122,9 +122,13 @@ static void count_failed_handshake(const struct http_request *rq)
 static enum MHD_Result on_accept(void *arg, const struct sockaddr *peer, socklen_t len)
 {
 	const struct http_server *s = arg;
+	struct addr               from;
 
-	(void)peer;
-	(void)len;
+	addr_of_sockaddr(&from, peer, len);
+	if (!s->cfg.takes_banned && ban_has_address(&from)) {
+		metric_inc(M_BAN_REFUSED_HTTP);
+		return MHD_NO;
+	}
 	return atomic_load(&s->open) < s->cfg.connections_max + s->cfg.leaving_max ? MHD_YES : MHD_NO;
 }
 
@@ -462,6 +466,11 @@ void http_stop(struct http_server *s)
 void http_poke(struct http_server *s)
 {
 	http_table_sweep(&s->table);
+}
+
+size_t http_ban(struct http_server *s, const struct ban *b, bool end)
+{
+	return s->cfg.takes_banned ? 0 : http_table_ban(&s->table, b, end);
 }
 
 void http_cert_use(struct http_server *s, const struct http_cert *cert)

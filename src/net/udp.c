@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "base/metric.h"
+#include "net/ban.h"
 #include "net/udp_batch.h"
 
 #include <stdlib.h>
@@ -54,14 +55,20 @@ static void send_all(struct udp *u)
 
 static void hand_over(struct udp_socket *s, size_t i, int64_t now_ms)
 {
-	const struct udp_in *in = &s->udp->in;
-	struct udp_datagram  d  = { .path  = { .socket = s, .port = ntohs(in->from[i].sin_port) },
-		                    .bytes = in->pieces[i].iov_base,
-		                    .len   = in->msgs[i].msg_len,
-		                    .cap   = in->pieces[i].iov_len };
+	const struct udp_in *in   = &s->udp->in;
+	struct udp_datagram  d    = { .path  = { .socket = s, .port = ntohs(in->from[i].sin_port) },
+		                      .bytes = in->pieces[i].iov_base,
+		                      .len   = in->msgs[i].msg_len,
+		                      .cap   = in->pieces[i].iov_len };
+	struct addr          from = { .family = ADDR_IPV4 };
 	struct in_addr       local;
 
 	memcpy(d.path.ip, &in->from[i].sin_addr, sizeof(d.path.ip));
+	memcpy(from.ip, d.path.ip, sizeof(d.path.ip));
+	if (ban_has_address(&from)) {
+		metric_inc(s->handler.banned);
+		return;
+	}
 	if (s->is_wildcard && udp_in_local(&local, in, i))
 		memcpy(d.path.local_ip, &local, sizeof(d.path.local_ip));
 	s->handler.got(s->handler.part, &d, now_ms);

@@ -20,6 +20,7 @@
 #include "conf/conf.h"
 #include "net/accept.h"
 #include "net/addr.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/tls.h"
 
@@ -84,6 +85,15 @@ void ws_cert_use(struct ws *ws, const struct tls_cert *cert);
 
 /* No new connections; every one gets a close; done is called when all are gone or 5 s (limits.ws_close_ms) are over. */
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);
+
+/*
+ * How many connections this ban is meant for, by the address of their client or peer; with end, they are reset, and closed
+ * follows. Newcomers of a banned address are closed at accept, or refused with 403 when a proxy says whose they are.
+ */
+size_t ws_ban(struct ws *ws, const struct ban *b, bool end);
+
+/* Those who are banned are let in all the same: for listeners of the operator's, who must not lock himself out. */
+void ws_take_banned(struct ws *ws);
 
 uint64_t           ws_conn_id(const struct ws_conn *c);     /* for logs; never used twice in a process */
 const struct addr *ws_conn_client(const struct ws_conn *c); /* behind trusted proxies; port 0 then */

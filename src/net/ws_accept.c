@@ -100,6 +100,9 @@ static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *cou
 	bool                 exempt = !ws->conf->server_production && addr_is_loopback(peer);
 	bool                 own    = !exempt && !addr_nets_contain(&ws->trusted, peer);
 
+	*why = M_BAN_REFUSED_WS;
+	if (!ws->takes_banned && ban_has_address(peer))
+		return false;
 	*why = M_WS_REFUSED_TOTAL;
 	if (ws->conn_count >= (size_t)ws->limits->ws_connections)
 		return false;

@@ -120,6 +120,7 @@ struct ws {
 	size_t                 output_bytes, input_bytes; /* of all connections */
 	uint8_t               *turn;                      /* what one connection sent in this turn */
 	size_t                 turn_cap;
+	bool                   takes_banned;
 	bool                   stopping;
 	void (*stopped)(void *arg); /* NULL once called */
 	void *stopped_arg;

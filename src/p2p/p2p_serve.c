@@ -38,6 +38,7 @@ static void count_end(enum p2p_end why)
 		[P2P_END_MESSAGE] = M_P2P_CLOSED_MESSAGE,   [P2P_END_SILENT] = M_P2P_CLOSED_SILENT,
 		[P2P_END_REPLACED] = M_P2P_CLOSED_REPLACED, [P2P_END_WAITING] = M_P2P_CLOSED_WAITING,
 		[P2P_END_OPERATOR] = M_P2P_CLOSED_OPERATOR, [P2P_END_SERVER] = M_P2P_CLOSED_SERVER,
+		[P2P_END_BANNED] = M_P2P_CLOSED_BANNED,
 	};
 
 	metric_inc(metrics[why]);
@@ -244,6 +245,11 @@ void p2p_on_hello(struct p2p_session *s, const struct p2p_request *r, int64_t no
 		p2p_refuse(s, r, P2P_ERR_BAD_PLAYER);
 		return;
 	}
+	if (ban_has_player(digest)) {
+		metric_inc(M_BAN_REFUSED_P2P);
+		p2p_refuse(s, r, P2P_ERR_NOT_ALLOWED);
+		return;
+	}
 	if (kind != JSON_IS_MISSING && kind != JSON_IS_BOOL) {
 		p2p_refuse(s, r, P2P_ERR_BAD_REQUEST);
 		return;
@@ -381,6 +387,35 @@ enum err p2p_new(struct p2p **out, struct loop *loop, struct store *store, const
 void p2p_drain(struct p2p *p, bool on)
 {
 	p->is_draining = on;
+}
+
+static void forget_endpoint(struct p2p_endpoint *e, const struct ban *b)
+{
+	struct addr a = { .family = ADDR_IPV4 };
+
+	memcpy(a.ip, e->ip, sizeof(e->ip));
+	if (e->is_set && ban_is_address(b, &a))
+		e->is_set = false;
+}
+
+size_t p2p_ban(struct p2p *p, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	for (struct list *at = p->sessions.next; at != &p->sessions; at = at->next) {
+		struct p2p_session *s = CONTAINER(at, struct p2p_session, in_sessions);
+
+		if (end) {
+			forget_endpoint(&s->member.mapped, b);
+			forget_endpoint(&s->offered, b);
+		}
+		if (s->is_leaving || !s->has_hello || !ban_is_player(b, s->digest))
+			continue;
+		count++;
+		if (end)
+			p2p_session_end(s, P2P_END_BANNED);
+	}
+	return count;
 }
 
 void p2p_stop(struct p2p *p)

@@ -28,6 +28,7 @@ static const struct {
 	[ROOMS_END_MEMORY]        = { M_ROOMS_CLOSED_MEMORY,        "memory" },
 	[ROOMS_END_SERVER]        = { M_ROOMS_CLOSED_SERVER,        "server" },
 	[ROOMS_END_OPERATOR]      = { M_ROOMS_CLOSED_OPERATOR,      "operator" },
+	[ROOMS_END_BANNED]        = { M_ROOMS_CLOSED_BANNED,        "banned" },
 };
 
 static const struct {

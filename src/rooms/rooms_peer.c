@@ -402,6 +402,11 @@ static void on_ended_unread(void *data, int64_t now_ms)
 		on_ended(p, now_ms);
 }
 
+static enum rooms_end end_of(enum tcp_end why)
+{
+	return why == TCP_END_STOPPED ? ROOMS_END_SERVER : why == TCP_END_BANNED ? ROOMS_END_BANNED : ROOMS_END_PEER;
+}
+
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
@@ -411,7 +416,7 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 	if (p->role == ROOMS_ROLE_LEG)
 		rooms_leg_gone(p);
 	else
-		rooms_give_up(p, why == TCP_END_STOPPED ? ROOMS_END_SERVER : ROOMS_END_PEER);
+		rooms_give_up(p, end_of(why));
 	rooms_settle(r, now_ms);
 	rooms_peer_free(p);
 }
@@ -431,6 +436,7 @@ void rooms_peer_init(struct rooms *r)
 	 * is the doing of TCP_NOTSENT_LOWAT (net/accept).
 	 */
 	r->tcp_listen = (struct tcp_listen){ .handler              = &r->tcp_handler,
+		                             .banned               = M_BAN_REFUSED_ROOMS,
 		                             .keepalive_idle_s     = KEEPALIVE_IDLE_S,
 		                             .keepalive_interval_s = KEEPALIVE_INTERVAL_S,
 		                             .keepalive_probes     = KEEPALIVE_PROBES };

@@ -4,6 +4,7 @@
 #include "rooms/rooms_serve.h"
 
 #include "base/auto.h"
+#include "base/metric.h"
 #include "os/random.h"
 #include "rooms/rooms_change.h"
 #include "rooms/rooms_inside.h"
@@ -62,6 +63,15 @@ static bool can_keep(void *arg)
 	return rooms_keep_can(((struct rooms *)arg)->keep);
 }
 
+static bool is_banned(void *arg, const uint8_t title[ROOMS_TITLE_BYTES], const uint8_t name[ROOMS_NAME_BYTES])
+{
+	(void)arg;
+	if (!ban_has_name(title, name))
+		return false;
+	metric_inc(M_BAN_REFUSED_ROOMS);
+	return true;
+}
+
 static void recorded(void *arg, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
                      const struct rooms_recorded *what)
 {
@@ -98,6 +108,7 @@ static void init_state(struct rooms *r)
 		                       .room_gone = room_gone,
 		                       .room_came = room_came,
 		                       .can_keep  = can_keep,
+		                       .is_banned = is_banned,
 		                       .recorded  = recorded };
 	rooms_state_init(&r->state, &r->conf->limits, &r->host, r->boards, random_u64());
 	r->state.relays     = r->conf->rooms_relay;

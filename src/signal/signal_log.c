@@ -35,6 +35,7 @@ static const struct reason {
 	[SIGNAL_WHY_FULL_ADDRESS] = { M_SIGNAL_CLOSED_FULL_ADDRESS, "peers_address",    NULL },
 	[SIGNAL_WHY_REPLACED]     = { M_SIGNAL_CLOSED_REPLACED,     "replaced",         NULL },
 	[SIGNAL_WHY_OPERATOR]     = { M_SIGNAL_CLOSED_OPERATOR,     "operator",         NULL },
+	[SIGNAL_WHY_BANNED]       = { M_SIGNAL_CLOSED_BANNED,       "banned",           NULL },
 	[SIGNAL_WHY_MEMORY]       = { M_SIGNAL_CLOSED_MEMORY,       "memory",           NULL },
 	[SIGNAL_DROP_SHAPE]       = { M_SIGNAL_DROPPED_SHAPE,       "shape",            NULL },
 	[SIGNAL_DROP_NOBODY]      = { M_SIGNAL_DROPPED_NO_DEST,     "nobody",           NULL },
@@ -47,6 +48,7 @@ static const struct reason ends[] = {
 	[SIGNAL_END_PEER]      = { M_SIGNAL_CLOSED_PEER,      "peer",      NULL },
 	[SIGNAL_END_HANDSHAKE] = { M_SIGNAL_CLOSED_HANDSHAKE, "handshake", "TLS failed" },
 	[SIGNAL_END_STALLED]   = { M_SIGNAL_CLOSED_STALLED,   "stalled",   "it took nothing of what waited for it" },
+	[SIGNAL_END_BANNED]    = { M_SIGNAL_CLOSED_BANNED,    "banned",    NULL },
 	[SIGNAL_END_SERVER]    = { M_SIGNAL_CLOSED_SERVER,    "server",    "coopd stops" },
 };
 /* clang-format on */

@@ -204,12 +204,31 @@ static void note_player(struct conn *c)
 	         text, (long long)t->conf->limits.tunnel_lost_address_players, t->conf->http_client_address_header);
 }
 
+static void refuse(struct conn *c, enum err e, enum metric why)
+{
+	send_msg(c, &(struct tunnel_msg){ .op = TUNNEL_FAULT, .fault = (uint8_t)err_tunnel(e) });
+	c->state.role = TUNNEL_GONE;
+	close_conn(c, why);
+}
+
+/* True: he was refused. digest: of his key. */
+static bool refuse_banned(struct conn *c, const uint8_t digest[HASH_SHA256_BYTES])
+{
+	if (!ban_has_player(digest))
+		return false;
+	metric_inc(M_BAN_REFUSED_TUNNEL);
+	refuse(c, ERR_BANNED, M_TUNNEL_FAULT_BANNED);
+	return true;
+}
+
 static void on_host_open(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms)
 {
 	struct tunnel *t = c->tunnel;
 	uint8_t        digest[HASH_SHA256_BYTES];
 
 	hash_sha256(digest, msg->key, sizeof(msg->key));
+	if (refuse_banned(c, digest))
+		return;
 
 	bool known = code_find(&t->state.codes, digest) != NULL;
 
@@ -263,6 +282,8 @@ static void join(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms, b
 
 	hash_sha256(token, msg->token, sizeof(msg->token));
 	hash_sha256(id, msg->key, sizeof(msg->key));
+	if (msg->version == 2 && refuse_banned(c, id))
+		return;
 
 	struct tunnel_join  want    = { .version = msg->version,
 		                        .code    = msg->code,
@@ -383,9 +404,7 @@ static void on_request(struct conn *c, const uint8_t *bytes, size_t len, int64_t
 		op->run(c, &msg, now_ms);
 		break;
 	case TUNNEL_BAD_VERSION:
-		send_msg(c, &(struct tunnel_msg){ .op = TUNNEL_FAULT, .fault = (uint8_t)err_tunnel(ERR_VERSION) });
-		c->state.role = TUNNEL_GONE;
-		close_conn(c, M_TUNNEL_FAULT_VERSION);
+		refuse(c, ERR_VERSION, M_TUNNEL_FAULT_VERSION);
 		break;
 	case TUNNEL_SHORT:
 	case TUNNEL_UNKNOWN:
@@ -625,6 +644,49 @@ static void on_removed(void *arg, const uint8_t *digests, size_t count)
 		timer_set(t->loop, &t->sweep, loop_now_ms(t->loop) + SWEEP_FIRST_MS);
 	tunnel_on_players_removed(&t->state, digests, count, &t->acts);
 	do_acts(t);
+}
+
+/* Bans */
+
+static bool is_meant(void *arg, const uint8_t *id, struct tunnel_conn *conn)
+{
+	const struct ban *b = arg;
+
+	if (id && ban_is_player(b, id))
+		return true;
+	return conn && ban_is_address(b, ws_conn_client(conn_of(conn)->ws));
+}
+
+static size_t ban_games(struct tunnel *t, const struct tunnel_banned *who, bool end)
+{
+	size_t       count = 0;
+	struct list *next;
+
+	/* What is done for one game can end no other one. */
+	for (struct list *at = t->state.all.next; at != &t->state.all; at = next) {
+		next = at->next;
+		count += tunnel_on_ban(&t->state, CONTAINER(at, struct tunnel_game, in), who, end ? &t->acts : NULL);
+		do_acts(t);
+	}
+	return count;
+}
+
+size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end)
+{
+	struct ban           copy = *b;
+	struct tunnel_banned who  = { .is_meant = is_meant, .arg = &copy };
+	size_t               count;
+
+	if (b->kind != BAN_PLAYER && b->kind != BAN_ADDRESS)
+		return 0;
+	count = ban_games(t, &who, end);
+
+	struct code_entry *entry = b->kind == BAN_PLAYER ? code_find(&t->state.codes, b->player) : NULL;
+
+	if (entry)
+		count += tunnel_on_ban_opening(entry, end ? &t->acts : NULL);
+	do_acts(t);
+	return count;
 }
 
 /* Periodic work */
