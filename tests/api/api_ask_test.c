@@ -140,27 +140,6 @@ Test(api_ask, a_query_has_only_what_the_route_knows)
 	}
 }
 
-Test(api_ask, a_text_in_the_query_is_whole_characters)
-{
-	static const struct {
-		const char *query, *want;
-	} rows[] = { { "q=a%20b", "a b" },       { "q=a+b", "a b" }, { "q=", "" },        { "", "" },
-		     { "q=%c3%a4", "\xc3\xa4" }, { "q=%ff", NULL },  { "q=a%00b", NULL }, { "q=%c3", NULL } };
-	char out[API_QUERY_BYTES];
-
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct api_request r;
-		enum err           e;
-
-		api_request_init(&r, rows[i].query, NULL, NULL);
-		e = api_query_text(out, &r.call, "q");
-		cr_expect_eq(e, rows[i].want ? ERR_OK : ERR_MALFORMED, "%s", rows[i].query);
-		if (rows[i].want)
-			cr_expect_str_eq(out, rows[i].want);
-		api_request_fini(&r);
-	}
-}
-
 /* --- The body --- */
 
 Test(api_ask, members_of_a_body_are_of_their_type_and_within_their_bounds)
