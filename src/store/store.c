@@ -528,11 +528,19 @@ void store_poke(struct store *s)
 
 /* --- What the store thread does by the clock --- */
 
-static int64_t log_bytes(const struct store *s)
+static int64_t file_bytes(const char *path)
 {
 	struct stat st;
 
-	return stat(s->paths.log, &st) == 0 ? st.st_size : 0;
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+static void count_blobs(struct db *db)
+{
+	AUTO_QUERY q = db_query(db, Q_BLOB_BYTES);
+
+	if (q_row(&q) == ERR_OK)
+		metric_set(M_BLOBS_BYTES, q_get_int(&q, 0));
 }
 
 /* Logs when it becomes true, not each time it is. */
@@ -546,9 +554,10 @@ static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, c
 static void measure_space(struct store *s)
 {
 	uint64_t free_bytes = 0;
-	int64_t  log        = log_bytes(s);
+	int64_t  log        = file_bytes(s->paths.log);
 
 	metric_set(M_STORE_WAL_BYTES, log);
+	metric_set(M_STORE_DATABASE_BYTES, file_bytes(s->paths.database));
 	bool log_big = log > s->limits.store_wal_max;
 	warn_once(&s->warned_log, log_big, "log-is-large", log,
 	          "something reads the database without end (a forgotten sqlite3 shell, a backup): end it");
@@ -575,6 +584,7 @@ static enum err run_upkeep(struct job *job, struct db *db)
 		u->store->trash_due = true;
 		blobs_set_day(u->store->blobs, today.day);
 	}
+	count_blobs(db);
 	return e;
 }
 
@@ -674,6 +684,7 @@ enum err store_start(struct store *s)
 	int64_t now = clock_mono_ms();
 
 	measure_space(s);
+	count_blobs(s->db);
 	s->space_at_ms  = now + SPACE_EVERY_MS;
 	s->upkeep_at_ms = now + UPKEEP_EVERY_MS;
 	s->copy_at_ms   = now + COPY_AFTER_MS;
