@@ -1,5 +1,6 @@
 #include "server_admin.h"
 
+#include "admin/admin_page.h"
 #include "api/api_token.h"
 #include "base/auto.h"
 #include "base/text.h"
@@ -22,7 +23,7 @@ enum err server_admin_routes(struct api *a, struct admin_server *server, const s
 		{ lobby_admin_routes, p->lobby }, { signal_admin_routes, p->signal },
 		{ rooms_admin_routes, p->rooms }, { p2p_admin_routes, p->p2p },
 		{ admin_ban_routes, a },          { admin_token_routes, a },
-		{ admin_audit_routes, a },
+		{ admin_audit_routes, a },        { admin_page_routes, a },
 	};
 	enum err e = ERR_OK;
 
