@@ -38,7 +38,7 @@ export class Frame {
 			h("a", { class: "brand", href: "#/overview" }, h("img", { src: "/web/icon.svg", alt: "", width: 24, height: 24 }), "coopd"),
 			this.state, this.connection,
 			h("div", { class: "spring" }),
-			h("span", { class: "me" }, me.who, " ", pill(me.role, me.role === "operator" ? "info" : "plain"),
+			h("span", { class: "me" }, h("span", { class: "who" }, me.who, " "), pill(me.role, me.role === "operator" ? "info" : "plain"),
 				me.expires_at ? h("span", { class: "until" }, "until ", time(me.expires_at)) : null),
 			h("button", { type: "button", class: "quiet only-wide", onclick: showKeys }, "Keys"),
 			select([["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]], window.coopdTheme.get(),

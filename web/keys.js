@@ -58,7 +58,7 @@ function press(key) {
 		goNext = true;
 		setTimeout(() => { goNext = false; }, 1500);
 	} else if (key === "/") {
-		document.querySelector("main input.filter, main input[type=search]")?.focus();
+		document.querySelector("main input.filter")?.focus();
 	} else if (key === "r") {
 		document.querySelector("main button.refresh")?.click();
 	} else if (key === "?") {

@@ -332,6 +332,7 @@ export class Table {
 	}
 }
 
-export function actionButton(text, run, label) {
-	return h("button", { type: "button", class: "small", "aria-label": label, onclick: run }, text);
+// what: to whom or what it is done; read behind the text, where sighted people see the row.
+export function actionButton(text, run, what) {
+	return h("button", { type: "button", class: "small", "aria-label": `${text} ${what}`, onclick: run }, text);
 }

@@ -38,6 +38,6 @@ export function list(route) {
 		load: (p) => get("audit", { ...p, since: toUtc(p.since), until: toUtc(p.until) }),
 		key: (a) => String(a.id),
 		empty: "Nobody has done anything, or nothing fits.",
-		refreshOn: [""],
+		refreshOn: ["admin."],
 	});
 }

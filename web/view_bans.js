@@ -61,7 +61,7 @@ export function list(route) {
 		buttons: (table) => forOperator(() =>
 			h("button", { type: "button", class: "primary", onclick: () => addBan({}, () => table.refresh(true)) }, "Add a ban")),
 		columns: [
-			{ title: "Who", value: (b) => b.value, show: (b) => b.kind === "player" ? playerLink(b.value) : h("code", null, b.value), kind: "id" },
+			{ title: "Who", value: (b) => b.value, show: (b) => b.kind === "player" ? playerLink(b.value) : h("code", { class: b.value.length > 40 ? "long" : null, title: b.value }, b.value), kind: "id" },
 			{ title: "Kind", value: (b) => b.kind, show: (b) => pill(b.kind) },
 			{ title: "Reason", value: (b) => b.reason },
 			{ title: "Until", value: (b) => b.until_at, show: (b) => time(b.until_at, "for ever") },
@@ -75,7 +75,7 @@ export function list(route) {
 		],
 		load: (parameters) => get("bans", parameters),
 		key: (b) => String(b.id),
-		actions: forOperator(() => (b, again) => actionButton("Remove", () => removeBan(b, again), `Remove the ban of ${b.value}`)),
+		actions: forOperator(() => (b, again) => actionButton("Remove", () => removeBan(b, again), `the ban of ${b.value}`)),
 		empty: "Nobody is banned.",
 		refreshOn: ["ban."],
 	});

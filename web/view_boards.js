@@ -25,7 +25,7 @@ export function list(route) {
 		load: (parameters) => get("boards", parameters),
 		key: (b) => `${b.title_key}/${b.board}`,
 		empty: "There is no board yet.",
-		refreshOn: ["board.", "score."],
+		refreshOn: ["score.", "admin."],
 	});
 }
 
@@ -90,9 +90,9 @@ export function one(route) {
 		],
 		load: (parameters) => ask("GET", pathTo(title, board), { query: parameters }),
 		key: (r) => r.name_key,
-		actions: forOperator(() => (r) => actionButton("Remove", () => removeScore(title, board, r, again), `Remove the score of ${r.name}`)),
+		actions: forOperator(() => (r) => actionButton("Remove", () => removeScore(title, board, r, again), `the score of ${r.name}`)),
 		empty: "The board is empty.",
-		refreshOn: ["board.", "score."],
+		refreshOn: ["score.", "admin."],
 	});
 	const again = () => table.refresh(true);
 	return {

@@ -21,7 +21,7 @@ function membersTable(now, again) {
 		],
 		key: (m) => m.player,
 		actions: forOperator(() => (m) => m.state === "member" && m.player !== now().owner
-			? actionButton("Take out", () => removeMember(now(), m.player, again), `Take player ${m.player} out`) : null),
+			? actionButton("Take out", () => removeMember(now(), m.player, again), `player ${m.player}`) : null),
 		empty: "Nobody but the owner.",
 	});
 }
@@ -45,8 +45,8 @@ function checkpointsTable(now, again) {
 		],
 		key: (c) => String(c.version),
 		actions: forOperator(() => (c) => [
-			actionButton("Download", () => fetchCheckpoint(now(), c), `Download checkpoint ${c.version}`),
-			c.version === now().version ? null : actionButton("Restore", () => restore(now(), c, again), `Restore checkpoint ${c.version}`),
+			actionButton("Download", () => fetchCheckpoint(now(), c), `checkpoint ${c.version}`),
+			c.version === now().version ? null : actionButton("Restore", () => restore(now(), c, again), `checkpoint ${c.version}`),
 		]),
 		empty: "It has no checkpoint.",
 	});
@@ -80,7 +80,7 @@ export function one(route) {
 		title: `Campaign ${id}`,
 		load: () => ask("GET", `campaigns/${part(id)}`),
 		gone: "No campaign has this id. If it was revoked, the list of campaigns shows it under “Revoked ones”.",
-		refreshOn: (event) => event.campaign === id || event.id === id,
+		refreshOn: (event) => event.campaign === id || event.kind === "admin.action",
 		build(again) {
 			const box = { about: h("div"), quota: h("div"), buttons: h("div", { class: "buttons" }) };
 			const members = membersTable(now, again);

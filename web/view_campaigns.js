@@ -37,9 +37,9 @@ export function list(route) {
 		load: (parameters) => get("campaigns", parameters),
 		key: (c) => `${c.id}-${number(c.number)}`,
 		actions: forOperator(() => (c, again) => c.trashed_at
-			? actionButton("Take back", () => unrevoke(c, again), `Take campaign ${c.name || c.id} out of the trash`)
-			: actionButton("Revoke", () => revoke(c, again), `Revoke campaign ${c.name || c.id}`)),
+			? actionButton("Take back", () => unrevoke(c, again), `campaign ${c.name || c.id}`)
+			: actionButton("Revoke", () => revoke(c, again), `campaign ${c.name || c.id}`)),
 		empty: "No campaign fits, or none is stored yet.",
-		refreshOn: ["campaign.", "checkpoint."],
+		refreshOn: ["campaign.", "checkpoint.stored", "admin."],
 	});
 }

@@ -8,14 +8,18 @@ import { campaignLink, gameLink, pathOf, playerLink } from "./view_common.js";
 
 const KNOWN = new Set(["op", "seq", "at", "kind"]);
 
-const KINDS = { opened: "good", joined: "good", added: "info", closed: "plain", failed: "bad", refused: "warn", revoked: "warn" };
-
-const show = {
-	code: gameLink, host: playerLink, player: playerLink, owner: playerLink, campaign: (id) => campaignLink(id),
-	room: (id) => link(pathOf(/^\d+$/.test(id) ? "rooms" : "p2p", id), h("code", null, id)),
+// By the last word of a kind; the others are plain.
+const KINDS = {
+	opened: "good", joined: "good", stored: "good", made: "good", ready: "good", host_back: "good", added: "info", action: "info", draining: "warn",
+	refused: "warn", revoked: "warn", host_lost: "warn", hit: "warn", stalled: "warn", space: "warn", health: "warn",
 };
 
-const text = (value) => value !== null && typeof value === "object" ? JSON.stringify(value) : String(value);
+const show = {
+	code: gameLink, host: playerLink, player: playerLink, campaign: (id) => campaignLink(id),
+	room: (id, e) => link(pathOf(e.kind.startsWith("p2p.") ? "p2p" : "rooms", id), h("code", null, id)),
+};
+
+const text = (value) => value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
 const members = (e) => Object.entries(e).filter(([name]) => !KNOWN.has(name));
 const plain = (e) => members(e).map(([name, value]) => `${name}=${text(value)}`).join(" ");
 
@@ -23,7 +27,7 @@ export const kindPill = (e) => pill(e.kind, KINDS[e.kind.split(".").pop()]);
 
 export function detail(e) {
 	return h("span", { class: "members" }, members(e).map(([name, value]) =>
-		h("span", { class: "member" }, h("span", { class: "muted" }, `${name} `), value !== null && show[name] ? show[name](value) : text(value))));
+		h("span", { class: "member" }, h("span", { class: "muted" }, `${name} `), value !== null && show[name] ? show[name](value, e) : text(value))));
 }
 
 export function list() {

@@ -58,7 +58,7 @@ export function list(route) {
 		],
 		load: (parameters) => get("games", parameters),
 		key: (g) => String(g.code),
-		actions: forOperator(() => (g, again) => actionButton("Close", () => closeGame(g.code, again), `Close game ${g.code}`)),
+		actions: forOperator(() => (g, again) => actionButton("Close", () => closeGame(g.code, again), `game ${g.code}`)),
 		empty: "No game is being played.",
 		refreshOn: KINDS,
 		everyMs: 3000,
@@ -81,7 +81,7 @@ function friendsTable(game, again) {
 			{ title: "Dropped", value: dropped, show: (f) => number(dropped(f)), kind: "number" },
 		],
 		key: (f) => String(f.number),
-		actions: forOperator(() => (f) => actionButton("Take out", () => kickFriend(game, f, again), `Take friend ${f.number} out`)),
+		actions: forOperator(() => (f) => actionButton("Take out", () => kickFriend(game, f, again), `friend ${f.number}`)),
 		empty: "Nobody has joined yet.",
 	});
 }

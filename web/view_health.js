@@ -67,7 +67,7 @@ export function list() {
 		load,
 		gone: "This server does not say how it is.",
 		everyMs: 10000,
-		refreshOn: (event) => /^(server|backup|store|drain)\./.test(event.kind),
+		refreshOn: (event) => /^(server|store|admin)\./.test(event.kind),
 		build() {
 			const about = h("div");
 			const found = findingsTable();

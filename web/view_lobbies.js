@@ -44,7 +44,7 @@ export function list(route) {
 		],
 		load: (parameters) => get("lobbies", parameters),
 		key: (l) => l.id,
-		actions: forOperator(() => (l, again) => actionButton("Remove", () => remove(l, again), `Remove lobby ${l.name}`)),
+		actions: forOperator(() => (l, again) => actionButton("Remove", () => remove(l, again), `lobby ${l.name}`)),
 		empty: "There is no lobby.",
 		refreshOn: ["lobby."],
 		everyMs: 5000,

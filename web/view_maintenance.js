@@ -114,7 +114,7 @@ export function list() {
 			return { status, drain: drainState, backup: backupState, blobs };
 		},
 		gone: "This server has no maintenance.",
-		refreshOn: (event) => /^(server|backup|blobs|drain)\./.test(event.kind),
+		refreshOn: (event) => /^(server|store|admin)\./.test(event.kind),
 		build(again) {
 			const box = { drain: h("div"), backup: h("div"), blobs: h("div") };
 			const button = (text, run, kind) => h("button", { type: "button", class: kind, onclick: () => run(again) }, text);

@@ -11,42 +11,49 @@ import { meter } from "./view_quotas.js";
 const POLL_MS = 10000;
 const EVENTS_SHOWN = 8;
 
-// name: of the status's counts, and of the figures'.
+// Name in the status's counts, title, view, and name in the figures when it is another one.
 const TILES = [
-	["games", "Games", "games"], ["friends", "Friends", "games"], ["lobbies", "Lobbies", "lobbies"], ["signal", "Signaling peers", "signal"],
+	["games", "Games", "games"], ["friends", "Friends", "games"], ["lobbies", "Lobbies", "lobbies"], ["signal", "Signaling peers", "signal", "signal_peers"],
 	["rooms", "Rooms", "rooms"], ["room_players", "Players in rooms", "rooms"], ["p2p_sessions", "P2P sessions", "p2p"],
-	["players", "Players known", "players"], ["campaigns", "Campaigns", "campaigns"], ["bans", "Bans", "bans"],
+	["players", "Players with a code", "players"], ["campaigns", "Campaigns", "campaigns"], ["bans", "Bans", "bans"],
 ];
 
 const perSecond = (n) => `${number(n)}/s`;
 const ms = (n) => `${number(n)} ms`;
+const drops = (f, ...parts) => parts.reduce((sum, part) => sum + (f[`drops_${part}_s`] ?? 0), 0);
 
 function charts() {
 	return [
 		new Chart({ title: "Games and friends", show: number, series: [
 			{ label: "Games", of: (f) => f.games }, { label: "Friends", of: (f) => f.friends, dash: true }] }),
 		new Chart({ title: "Datagrams", show: perSecond, series: [
-			{ label: "Forwarded", of: (f) => f.datagrams_per_s }] }),
+			{ label: "From friends", of: (f) => f.datagrams_up_s }, { label: "To friends", of: (f) => f.datagrams_down_s, dash: true }] }),
 		new Chart({ title: "Drops", show: perSecond, series: [
-			{ label: "Dropped", of: (f) => f.drops_per_s }] }),
+			{ label: "Of games", of: (f) => drops(f, "tunnel", "ws") }, { label: "Of other parts", of: (f) => drops(f, "signal", "rooms", "p2p", "udp"), dash: true }] }),
 		new Chart({ title: "Latency", show: ms, series: [
-			{ label: "Loop", of: (f) => f.loop_lag_ms }, { label: "Store commit", of: (f) => f.commit_ms, dash: true }] }),
+			{ label: "Commits, 99 of 100", of: (f) => f.commit_p99_ms }, { label: "Loop, at most", of: (f) => f.loop_lag_ms, dash: true }] }),
 		new Chart({ title: "Disk", show: bytes, floor: 1024, series: [
 			{ label: "Blobs", of: (f) => f.blob_bytes }, { label: "Database", of: (f) => f.database_bytes, dash: true }] }),
+		new Chart({ title: "Quota", show: bytes, floor: 1024, series: [
+			{ label: "Used by checkpoints", of: (f) => f.quota_used_bytes }, { label: "At most", of: (f) => f.quota_max_bytes, dash: true }] }),
 	];
 }
 
 function makeTiles() {
 	const values = new Map();
-	const node = h("ul", { class: "tiles", "aria-label": "How many there are" }, TILES.map(([name, title, view]) => {
+	const node = h("ul", { class: "tiles", "aria-label": "How many there are" }, TILES.map(([name, title, view, figure]) => {
 		const value = h("strong", null, "–");
-		values.set(name, value);
+		values.set(value, [name, figure ?? name]);
 		return h("li", null, h("a", { href: `#/${view}` }, value, h("span", null, title)));
 	}));
-	return { node, put: (from) => values.forEach((value, name) => {
-		if (from && from[name] !== undefined && from[name] !== null)
-			value.textContent = number(from[name]);
-	}) };
+	return {
+		node,
+		put: (counts, figures) => values.forEach(([name, figure], value) => {
+			const n = figures?.[figure] ?? counts?.[name];
+			if (n !== undefined && n !== null)
+				value.textContent = number(n);
+		}),
+	};
 }
 
 function chartsMissing() {
@@ -88,8 +95,7 @@ export function list() {
 	const box = { server: h("div"), events: h("div"), drain: h("div", { hidden: true }) };
 	const all = charts();
 	const draw = () => {
-		tiles.put(live.status?.counts);
-		tiles.put(live.figures.at(-1));
+		tiles.put(live.status?.counts, live.state === "live" ? live.figures.at(-1) : null);
 		all.forEach((chart) => chart.update(live.figures));
 	};
 	const drawStatus = () => {

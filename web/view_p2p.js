@@ -51,7 +51,7 @@ function sessionsTable() {
 		],
 		load: (parameters) => get("p2p/sessions", parameters),
 		key: (s) => s.player,
-		actions: forOperator(() => (s) => actionButton("Disconnect", () => disconnect(s.player, () => table.refresh(true)), `Close the session of ${s.player}`)),
+		actions: forOperator(() => (s) => actionButton("Disconnect", () => disconnect(s.player, () => table.refresh(true)), `player ${s.player}`)),
 		empty: "There is no session.",
 		refreshOn: ["p2p."],
 		everyMs: 5000,
@@ -71,7 +71,7 @@ function roomsTable() {
 		],
 		load: (parameters) => get("p2p/rooms", parameters),
 		key: (r) => r.room,
-		actions: forOperator(() => (r) => actionButton("Close", () => closeRoom(r.room, () => table.refresh(true)), `Close room ${r.room}`)),
+		actions: forOperator(() => (r) => actionButton("Close", () => closeRoom(r.room, () => table.refresh(true)), `room ${r.room}`)),
 		empty: "There is no room.",
 		refreshOn: ["p2p."],
 		everyMs: 5000,
@@ -105,7 +105,7 @@ export function one(route) {
 					{ title: "Link group", value: (m) => m.group, kind: "number" },
 				],
 				key: (m) => m.player,
-				actions: forOperator(() => (m) => actionButton("Disconnect", () => disconnect(m.player, again), `Close the session of ${m.player}`)),
+				actions: forOperator(() => (m) => actionButton("Disconnect", () => disconnect(m.player, again), `player ${m.player}`)),
 				empty: "Nobody is in it.",
 			});
 			return {

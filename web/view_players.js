@@ -9,7 +9,7 @@ import { banButton } from "./view_bans.js";
 import { campaignLink, forOperator, gameLink, listView, oneView, pathOf, playerLink } from "./view_common.js";
 import { quotaButton } from "./view_quotas.js";
 
-const KINDS = ["player.", "game.", "ban."];
+const KINDS = ["game.", "ban.added", "ban.removed", "admin."];
 
 export function list(route) {
 	return listView(route, {

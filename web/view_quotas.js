@@ -68,9 +68,9 @@ function overridesTable(whose, title) {
 		],
 		load: (parameters) => get(`quotas/${whose}`, parameters),
 		key: (q) => q.id,
-		actions: forOperator(() => (q) => actionButton("Change", () => setQuota(whose, q.id, q, () => table.refresh(true)), `Change the quota of ${q.id}`)),
+		actions: forOperator(() => (q) => actionButton("Change", () => setQuota(whose, q.id, q, () => table.refresh(true)), `the quota of ${q.id}`)),
 		empty: "All have the defaults.",
-		refreshOn: ["quota."],
+		refreshOn: ["admin."],
 	});
 	return table;
 }

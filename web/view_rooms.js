@@ -60,7 +60,7 @@ function roomsTable(title) {
 		filters: [{ name: "title", label: "Title" }],
 		load: (parameters) => get("rooms", parameters),
 		key: (r) => String(r.id),
-		actions: forOperator(() => (r) => actionButton("Close", () => closeRoom(r, () => table.refresh(true)), `Close room ${r.id}`)),
+		actions: forOperator(() => (r) => actionButton("Close", () => closeRoom(r, () => table.refresh(true)), `room ${r.id}`)),
 		empty: "There is no room.",
 		refreshOn: ["room."],
 		everyMs: 5000,
@@ -84,8 +84,8 @@ function playersTable(title) {
 		load: (parameters) => get("rooms/players", parameters),
 		key: (p) => String(p.user),
 		actions: forOperator(() => (p) => [
-			actionButton("Disconnect", () => disconnect(p, () => table.refresh(true)), `Close the connection of ${p.name}`),
-			actionButton("Ban", () => addBan({ kind: "name", value: `${p.title}/${p.name}` }), `Ban ${p.name}`),
+			actionButton("Disconnect", () => disconnect(p, () => table.refresh(true)), p.name),
+			actionButton("Ban", () => addBan({ kind: "name", value: `${p.title}/${p.name}` }), p.name),
 		]),
 		empty: "Nobody is connected.",
 		refreshOn: ["room."],
@@ -121,7 +121,7 @@ export function one(route) {
 					{ title: "User", value: (m) => m.user, show: (m) => h("code", null, m.user), kind: "id" },
 				],
 				key: (m) => String(m.member),
-				actions: forOperator(() => (m) => actionButton("Take out", () => kick(id, m, again), `Take ${m.name} out`)),
+				actions: forOperator(() => (m) => actionButton("Take out", () => kick(id, m, again), m.name)),
 				empty: "Nobody is in it.",
 			});
 			return {

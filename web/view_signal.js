@@ -36,8 +36,8 @@ export function list(route) {
 		load: (parameters) => get("signal", parameters),
 		key: (p) => p.identity,
 		actions: forOperator(() => (p, again) => [
-			actionButton("Close", () => close(p, again), `Close the connection of ${shortOf(p.identity)}`),
-			actionButton("Ban", () => addBan({ kind: "identity", value: p.identity }, again), `Ban ${shortOf(p.identity)}`),
+			actionButton("Close", () => close(p, again), `the connection of ${shortOf(p.identity)}`),
+			actionButton("Ban", () => addBan({ kind: "identity", value: p.identity }, again), shortOf(p.identity)),
 		]),
 		empty: "No peer is registered.",
 		refreshOn: ["signal."],

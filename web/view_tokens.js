@@ -85,8 +85,8 @@ export function list(route) {
 		],
 		load: (parameters) => get("tokens", parameters),
 		key: (t) => String(t.id),
-		actions: (t, again) => stateOf(t) === "good" ? actionButton("Revoke", () => revokeToken(t, again), `Revoke token ${t.name}`) : null,
+		actions: (t, again) => stateOf(t) === "good" ? actionButton("Revoke", () => revokeToken(t, again), `token ${t.name}`) : null,
 		empty: "There is no token.",
-		refreshOn: ["token.", "login."],
+		refreshOn: ["token.", "admin."],
 	});
 }

@@ -295,8 +295,10 @@ function upgrade(mock, request, socket) {
 export function figures(second, base) {
 	const wave = (period, height) => Math.round(height * (1 + Math.sin(second / period)));
 	return {
-		op: "figures", at: new Date(base + second * 1000).toISOString(), games: 14 + wave(30, 2), friends: 31 + wave(20, 5), datagrams_per_s: 2100 + wave(9, 400), drops_per_s: wave(14, 6),
-		loop_lag_ms: 0.2 + wave(7, 1) / 10, commit_ms: 3 + wave(11, 3), blob_bytes: 8912345678, database_bytes: 41234567,
+		op: "figures", at: new Date(base + second * 1000).toISOString(), games: 14 + wave(30, 2), friends: 31 + wave(20, 5), datagrams_up_s: 900 + wave(9, 200), datagrams_down_s: 2100 + wave(9, 400),
+		drops_tunnel_s: wave(14, 3), drops_ws_s: wave(14, 3), drops_rooms_s: wave(40, 1), loop_lag_ms: 0.2 + wave(7, 1) / 10, commit_p50_ms: 1.5, commit_p99_ms: 3 + wave(11, 3),
+		blob_bytes: 8912345678, database_bytes: 41234567, quota_used_bytes: 8912345678, quota_max_bytes: 10737418240, lobbies: 12, signal_peers: 9, rooms: 8, room_players: 21,
+		p2p_sessions: 7, p2p_rooms: 2, players: 187,
 	};
 }
 
