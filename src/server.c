@@ -78,16 +78,21 @@ struct server {
 	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
+static void on_stop(void *arg);
+
 static bool build_admin(struct server *s)
 {
-	struct server_admin_parts parts = { .tunnel = s->conf->tunnel_enable ? s->tunnel : NULL,
-		                            .cloud  = s->cloud,
-		                            .lobby  = s->lobby,
-		                            .signal = s->signal,
-		                            .rooms  = s->rooms.rooms,
-		                            .p2p    = s->conf->p2p_enable ? s->p2p.p2p : NULL };
+	struct server_admin_parts parts = { .tunnel   = s->conf->tunnel_enable ? s->tunnel : NULL,
+		                            .cloud    = s->cloud,
+		                            .lobby    = s->lobby,
+		                            .signal   = s->signal,
+		                            .rooms    = s->rooms.rooms,
+		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
+		                            .health   = &s->health,
+		                            .stop     = on_stop,
+		                            .stop_arg = s };
 
-	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &s->health, &parts);
+	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &parts);
 }
 
 static bool bind_listeners(struct server *s)
@@ -345,6 +350,7 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
+
 	struct reload_parts parts = { .ws           = s->ws,
 		                      .tcp          = s->tcp,
 		                      .http         = &s->http,
@@ -353,7 +359,8 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 		                      .signal_token = s->signal_token,
 		                      .asked        = s->asked };
 
-	s->reload = reload_new(s->loop, &parts, s->conf, args);
+	s->reload       = reload_new(s->loop, &parts, s->conf, args);
+	s->admin.reload = s->reload;
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)

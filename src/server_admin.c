@@ -11,19 +11,21 @@
 
 #define PLACE_BYTES 128 /* a unix socket's path is shorter */
 
-enum err server_admin_routes(struct api *a, struct admin_server *server, const struct server_admin_parts *p)
+enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
+                             const struct server_admin_parts *p)
 {
 	const struct {
 		const struct api_route *routes;
 		void                   *part;
 	} tables[] = {
-		{ admin_metric_routes, a },       { admin_openapi_routes, a },
-		{ admin_server_routes, server },  { tunnel_admin_routes, p->tunnel },
-		{ admin_player_routes, a },       { cloud_admin_routes, p->cloud },
-		{ lobby_admin_routes, p->lobby }, { signal_admin_routes, p->signal },
-		{ rooms_admin_routes, p->rooms }, { p2p_admin_routes, p->p2p },
-		{ admin_ban_routes, a },          { admin_token_routes, a },
-		{ admin_audit_routes, a },        { admin_page_routes, a },
+		{ admin_metric_routes, a },         { admin_openapi_routes, a },
+		{ admin_server_routes, server },    { admin_control_routes, control },
+		{ tunnel_admin_routes, p->tunnel }, { admin_player_routes, a },
+		{ cloud_admin_routes, p->cloud },   { lobby_admin_routes, p->lobby },
+		{ signal_admin_routes, p->signal }, { rooms_admin_routes, p->rooms },
+		{ p2p_admin_routes, p->p2p },       { admin_ban_routes, a },
+		{ admin_token_routes, a },          { admin_audit_routes, a },
+		{ admin_page_routes, a },
 	};
 	enum err e = ERR_OK;
 
@@ -31,6 +33,59 @@ enum err server_admin_routes(struct api *a, struct admin_server *server, const s
 		e = api_add(a, tables[i].routes, tables[i].part);
 	return e;
 }
+
+/* --- What operators do to the whole --- */
+
+static enum err do_reload(struct admin_reload *out, void *server)
+{
+	struct server_admin *s = server;
+	struct reload_result r;
+	enum err             e = reload_ask(&r, s->reload);
+
+	*out = (struct admin_reload){ .changed = r.changed, .restart = r.restart, .problems = r.problems };
+	return e;
+}
+
+static void do_drain(void *server, int64_t deadline_s)
+{
+	struct server_admin *s = server;
+
+	drain_begin(&s->drain, deadline_s);
+}
+
+static void do_undrain(void *server)
+{
+	struct server_admin *s = server;
+
+	drain_end(&s->drain);
+}
+
+static void look_at_drain(struct admin_drain *out, void *server)
+{
+	const struct server_admin *s = server;
+
+	*out = (struct admin_drain){ .is_on       = s->drain.is_on,
+		                     .since_ms    = s->drain.since_ms,
+		                     .deadline_ms = s->drain.deadline_ms };
+}
+
+static void prepare_control(struct server_admin *s, struct loop *loop, const struct server_admin_parts *parts)
+{
+	struct drain_parts whom = { .health   = parts->health,
+		                    .tunnel   = parts->tunnel,
+		                    .lobby    = parts->lobby,
+		                    .rooms    = parts->rooms,
+		                    .p2p      = parts->p2p,
+		                    .stop     = parts->stop,
+		                    .stop_arg = parts->stop_arg };
+
+	drain_init(&s->drain, loop, &whom);
+	s->control = (struct admin_control){
+		.server = s, .reload = do_reload, .drain = do_drain, .undrain = do_undrain, .look = look_at_drain
+	};
+}
+
+/* --- Building --- */
 
 static const char *state_of(void *arg)
 {
@@ -59,7 +114,7 @@ static void describe(struct server_admin *s, const struct conf *conf)
 	};
 
 	s->server = (struct admin_server){
-		.api = s->api, .state = state_of, .state_arg = s, .part_count = COUNT_OF(parts)
+		.api = s->api, .control = &s->control, .state = state_of, .state_arg = s, .part_count = COUNT_OF(parts)
 	};
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		s->server.parts[i].name  = parts[i].name;
@@ -76,7 +131,7 @@ static enum err build_api(struct server_admin *s, struct loop *loop, struct stor
 	if (e != ERR_OK)
 		return e;
 	describe(s, conf);
-	e = server_admin_routes(s->api, &s->server, parts);
+	e = server_admin_routes(s->api, &s->server, &s->control, parts);
 	if (e == ERR_OK)
 		e = api_tokens_load(s->api, store_db(store));
 	if (e == ERR_OK)
@@ -85,15 +140,17 @@ static enum err build_api(struct server_admin *s, struct loop *loop, struct stor
 }
 
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
-                        const struct health *health, const struct server_admin_parts *parts)
+                        const struct server_admin_parts *parts)
 {
 	enum err e;
 
 	if (!conf->admin_enable)
 		return true;
 	s->conf   = conf;
-	s->health = health;
-	e         = build_api(s, loop, store, conf, parts);
+	s->health = parts->health;
+	prepare_control(s, loop, parts);
+	s->control.backup = backup_new(store);
+	e                 = s->control.backup ? build_api(s, loop, store, conf, parts) : ERR_NOMEM;
 	if (e != ERR_OK) {
 		fprintf(stderr, "coopd: the operator's API does not start: %s.\n", err_people(e));
 		return false;
@@ -147,6 +204,10 @@ void server_admin_poke(struct server_admin *s)
 
 void server_admin_stop(struct server_admin *s)
 {
+	if (s->reload)
+		reload_end_asks(s->reload);
+	if (s->control.backup)
+		backup_stop(s->control.backup);
 	if (s->by_tcp)
 		admin_stop(s->by_tcp);
 	if (s->by_socket) {
@@ -157,4 +218,5 @@ void server_admin_stop(struct server_admin *s)
 		close(s->socket);
 	listeners_close(&s->tcp);
 	api_free(s->api);
+	backup_free(s->control.backup);
 }

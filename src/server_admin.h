@@ -4,6 +4,7 @@
 #ifndef SERVER_ADMIN_H
 #define SERVER_ADMIN_H
 
+#include "admin/admin_control.h"
 #include "admin/admin_serve.h"
 #include "api/api.h"
 #include "cloud/cloud.h"
@@ -11,7 +12,9 @@
 #include "lobby/lobby_serve.h"
 #include "p2p/p2p_serve.h"
 #include "rooms/rooms_serve.h"
+#include "server_drain.h"
 #include "server_listen.h"
+#include "server_reload.h"
 #include "signal/signal_serve.h"
 #include "tunnel/tunnel_serve.h"
 
@@ -20,9 +23,12 @@
 struct server_admin { /* all zeros: not wanted */
 	struct api          *api;
 	struct admin_server  server;
+	struct admin_control control;
 	struct admin        *by_socket, *by_tcp;
 	const struct conf   *conf;
 	const struct health *health;
+	struct drain         drain;
+	struct reload       *reload; /* set by the server before start */
 	int                  socket; /* listening, until by_socket has it; 0: none */
 	struct listeners     tcp;
 };
@@ -35,14 +41,19 @@ struct server_admin_parts {
 	struct signal_relay *signal;
 	struct rooms        *rooms;
 	struct p2p          *p2p;
+	/* What operators do to the whole. */
+	struct health *health;
+	void (*stop)(void *arg); /* as SIGTERM does; loop thread */
+	void *stop_arg;
 };
 
 /* Adds the routes of all parts. */
-enum err server_admin_routes(struct api *a, struct admin_server *server, const struct server_admin_parts *p);
+enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
+                             const struct server_admin_parts *p);
 
-/* Between store_open and store_start. Binds the listeners. health must outlive it. False, after a sentence on standard error. */
+/* Between store_open and store_start. Binds the listeners. False, after a sentence on standard error. */
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
-                        const struct health *health, const struct server_admin_parts *parts);
+                        const struct server_admin_parts *parts);
 bool server_admin_start(struct server_admin *s);
 void server_admin_poke(struct server_admin *s);
 

@@ -102,7 +102,7 @@ export function restore(c, checkpoint, after) {
 export async function fetchCheckpoint(c, checkpoint) {
 	const name = `${c.id}-${checkpoint.version}.${checkpoint.container ? "coop" : "bin"}`;
 	try {
-		await download(pathTo(c, "/checkpoint"), { version: checkpoint.version }, name);
+		await download(pathTo(c, "/checkpoint"), { version: checkpoint.version, number: c.trashed_at ? c.number : null }, name);
 		say("good", `Downloaded ${name}.`);
 	} catch (problem) {
 		say("bad", `The checkpoint could not be downloaded: ${problem.message}.`);

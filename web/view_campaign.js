@@ -1,9 +1,9 @@
 // One campaign: members, checkpoints, and all that can be done to it.
 
-import { ask, part } from "./api.js";
+import { get, part } from "./api.js";
 import { addMember, fetchCheckpoint, purge, removeMember, restore, revoke, transfer, unrevoke } from "./campaign_actions.js";
 import { facts, fill, h, panel, pill } from "./dom.js";
-import { bytes, count, number, time } from "./format.js";
+import { bytes, count, number as digits, time } from "./format.js";
 import { Table, actionButton } from "./table.js";
 import { forOperator, oneView, playerLink, yesNo } from "./view_common.js";
 import { quotaFacts } from "./view_players.js";
@@ -60,7 +60,7 @@ function about(c) {
 		["Level", c.level || "–"],
 		["Checkpoint", c.checkpoint || "–"],
 		["Host name", c.hostname || "–"],
-		["Version", number(c.version), ", ", count(c.checkpoints ?? 0, "checkpoint"), ", ", bytes(c.bytes)],
+		["Version", digits(c.version), ", ", count(c.checkpoints ?? 0, "checkpoint"), ", ", bytes(c.bytes)],
 		["Begun", time(c.made_at)],
 		["Stored", time(c.stored_at)],
 		["Used", time(c.used_at)],
@@ -73,12 +73,13 @@ const lengthOf = (x) => Array.isArray(x) ? x.length : x ?? 0;
 
 export function one(route) {
 	const id = route.parts[0];
+	const { number } = route.params;
 	let campaign = { id };
 	const now = () => campaign;
 
 	return oneView({
 		title: `Campaign ${id}`,
-		load: () => ask("GET", `campaigns/${part(id)}`),
+		load: () => get(`campaigns/${part(id)}`, { number }),
 		gone: "No campaign has this id. If it was revoked, the list of campaigns shows it under “Revoked ones”.",
 		refreshOn: (event) => event.campaign === id || event.kind === "admin.action",
 		build(again) {

@@ -11,7 +11,7 @@ export function list(route) {
 	return listView(route, {
 		title: "Campaigns",
 		columns: [
-			{ title: "Name", value: (c) => c.name, show: (c) => campaignLink(c.id, c.name || c.id) },
+			{ title: "Name", value: (c) => c.name, show: (c) => campaignLink(c.id, c.name || c.id, c.trashed_at ? c.number : null) },
 			{ title: "Id", value: (c) => c.id, show: (c) => h("code", null, c.id), kind: "id" },
 			{ title: "Owner", value: (c) => c.owner, show: (c) => playerLink(c.owner), kind: "id" },
 			{ title: "Level", value: (c) => c.level },

@@ -13,7 +13,9 @@ const or = (id, make) => id === null || id === undefined || id === "" ? NONE : m
 
 export const playerLink = (id) => or(id, () => link(pathOf("players", id), h("code", null, id)));
 export const gameLink = (code) => or(code, () => link(pathOf("games", code), h("code", null, code)));
-export const campaignLink = (id, text) => or(id, () => link(pathOf("campaigns", id), text || h("code", null, id)));
+// number: of one in the trash, where several may have had the id.
+export const campaignLink = (id, text, number = null) => or(id, () =>
+	link(`${pathOf("campaigns", id)}${query({ number })}`, text || h("code", null, id)));
 
 export const yesNo = (b) => b ? "yes" : "no";
 

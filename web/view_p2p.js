@@ -10,6 +10,9 @@ import { forOperator, oneView, pathOf, playerLink, tablesView } from "./view_com
 const NATS = { open: "good", address_restricted: "good", port_restricted: "info", symmetric: "warn", unknown: "warn" };
 
 const natPill = (nat) => nat ? pill(nat.replaceAll("_", " "), NATS[nat]) : "–";
+// In a path a name stands as itself or as ~ and its bytes in hex, as lists of rooms have it ready.
+const keyOf = (room) => /^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(room) ? room
+	: `~${Array.from(new TextEncoder().encode(room), (b) => b.toString(16).padStart(2, "0")).join("")}`;
 const roomLink = (room) => room ? link(pathOf("p2p", room), h("code", null, room)) : "–";
 
 function disconnect(player, after) {
@@ -27,7 +30,7 @@ function disconnect(player, after) {
 function closeRoom(room, after) {
 	act({
 		title: `Close room ${room}?`,
-		request: () => ({ method: "DELETE", path: `p2p/rooms/${part(room)}` }),
+		request: () => ({ method: "DELETE", path: `p2p/rooms/${part(keyOf(room))}` }),
 		explain: (dry) => [`Room ${room} ends for ${dry.members === undefined ? "its members" : `its ${number(dry.members)} members`}; their sessions stay.`],
 		confirm: "Close the room",
 		danger: true,
@@ -91,7 +94,7 @@ export function one(route) {
 
 	return oneView({
 		title: `Peer-to-peer room ${room}`,
-		load: () => ask("GET", `p2p/rooms/${part(room)}`),
+		load: () => ask("GET", `p2p/rooms/${part(keyOf(room))}`),
 		gone: "There is no such room (any more).",
 		refreshOn: (event) => event.kind.startsWith("p2p."),
 		build(again) {

@@ -57,7 +57,8 @@ function setCode(id, after) {
 			hint: "Six digits (protocol 1: 64101 to 64164). Empty: a new one by chance.",
 		}],
 		request: ({ code }) => ({ method: "POST", path: `players/${part(id)}/code`, body: code === null ? {} : { code } }),
-		explain: (dry) => [`The code of player ${id} becomes ${dry.code ?? "a new one"}${dry.old_code ? ` instead of ${dry.old_code}` : ""}.`],
+		explain: (dry) => [`The code of player ${id} becomes ${dry.code ?? "a new one by chance"}${dry.old_code ? ` instead of ${dry.old_code}` : ""}.`,
+			dry.old_code ? "A game under the old one ends." : null],
 		confirm: "Give him the code",
 		said: (answer) => `Player ${id} has code ${answer.code} now${answer.old_code ? `, before ${answer.old_code}` : ""}.`,
 		after,
@@ -83,7 +84,8 @@ export function quotaFacts(quota) {
 	const words = { campaigns: "Campaigns", bytes: "Stored", checkpoint: "One checkpoint" };
 	return facts(Object.entries(quota || {}).map(([name, q]) => {
 		const size = name === "campaigns" ? number : bytes;
-		const of = name === "checkpoint" ? `at most ${size(q.max)}` : `${size(q.used)} of ${size(q.max)} (${percent(q.used, q.max)})`;
+		const of = q.max === null ? `${size(q.used)}, no limit of its own`
+			: name === "checkpoint" ? `at most ${size(q.max)}, the largest has ${size(q.used)}` : `${size(q.used)} of ${size(q.max)} (${percent(q.used, q.max)})`;
 		return [words[name] || name, of, " ", q.override !== null && q.override !== undefined && q.override !== false ? pill("override", "info") : null];
 	}));
 }

@@ -22,8 +22,10 @@ extern const struct api_route admin_metric_routes[];
 
 /* What the routes about the server itself know of the rest of it; their part. All is asked on any thread and waits for nothing. */
 #define ADMIN_PARTS_MAX 12
+struct admin_control;
 struct admin_server {
-	struct api *api;
+	struct api           *api;
+	struct admin_control *control;
 	const char *(*state)(void *arg); /* "starting", "ready", "draining", "failing" */
 	void  *state_arg;
 	size_t part_count;

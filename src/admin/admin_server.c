@@ -5,6 +5,7 @@
  */
 #include "admin/admin_serve.h"
 
+#include "admin/admin_control.h"
 #include "base/auto.h"
 #include "base/metric.h"
 #include "base/version.h"
@@ -95,6 +96,17 @@ static struct json *quota(const struct conf *conf)
 	return j;
 }
 
+/* Who is left; null while nobody has to go. */
+static void put_drain(struct json *j, const struct api_call *c, const struct admin_server *s)
+{
+	struct json *drain = NULL;
+
+	if (strcmp(s->state(s->state_arg), "draining") == 0 && admin_drain_json(&drain, c, s->control) == ERR_OK)
+		json_put_json(j, "drain", drain);
+	else
+		json_put_null(j, "drain");
+}
+
 static enum err on_status(struct api_call *c, void *part)
 {
 	const struct admin_server *s      = part;
@@ -117,7 +129,7 @@ static enum err on_status(struct api_call *c, void *part)
 	json_put_json(j, "quota", quota(conf));
 	json_put_json(j, "parts", parts_of(s));
 	json_put_json(j, "listeners", listeners());
-	json_put_null(j, "drain");
+	put_drain(j, c, s);
 	return api_answer(c, 200, j);
 }
 

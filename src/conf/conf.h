@@ -79,10 +79,10 @@ void     conf_fini(struct conf *c);
 enum err conf_load_text(struct conf *out, const char *text, size_t len, FILE *report);
 
 /*
- * Takes the settings marked RELOAD from fresh over into running; names in report each other one that differs
- * ("needs a restart").
+ * Takes the settings marked RELOAD from fresh over into running, and names each in changed, "section.name", a line each
+ * (NULL: nobody wants to know); names in report each other one that differs ("needs a restart").
  */
-void conf_reload(struct conf *running, const struct conf *fresh, FILE *report);
+void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed);
 
 /* --print-config: key = value  # from where; secrets masked. */
 void conf_print(const struct conf *c, FILE *out);

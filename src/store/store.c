@@ -283,13 +283,18 @@ static bool has_blobs(const struct store *s)
 	return any;
 }
 
+static void blobs_id_text(char out[2 * STORE_ID_BYTES + 2], const struct store *s)
+{
+	hex_encode(out, s->id, STORE_ID_BYTES);
+	out[2 * STORE_ID_BYTES]     = '\n';
+	out[2 * STORE_ID_BYTES + 1] = '\0';
+}
+
 static enum err write_blobs_id(const struct store *s, FILE *report)
 {
 	char text[2 * STORE_ID_BYTES + 2];
 
-	hex_encode(text, s->id, STORE_ID_BYTES);
-	text[2 * STORE_ID_BYTES]     = '\n';
-	text[2 * STORE_ID_BYTES + 1] = '\0';
+	blobs_id_text(text, s);
 	if (file_write(s->paths.blobs_id, text, strlen(text), 0600) == ERR_OK)
 		return ERR_OK;
 	fprintf(report, "cannot write %s: %s\n", s->paths.blobs_id, strerror(errno));
@@ -486,7 +491,25 @@ const uint8_t *store_addr_key(const struct store *s)
 
 bool store_blobs_are_known(const struct store *s)
 {
-	return s->blobs_known;
+	return s->blobs ? blobs_are_known(s->blobs) : s->blobs_known;
+}
+
+enum err store_own_blobs(struct store *s)
+{
+	char     text[2 * STORE_ID_BYTES + 2];
+	enum err e;
+
+	blobs_id_text(text, s);
+	e = file_write(s->paths.blobs_id, text, strlen(text), 0600);
+	if (e != ERR_OK)
+		return blobs_io_error("write", s->paths.blobs_id, errno);
+	blobs_set_known(s->blobs);
+	return ERR_OK;
+}
+
+struct blob_check *store_blob_check(const struct store *s)
+{
+	return s->check;
 }
 
 struct blobs *store_blobs(const struct store *s)
@@ -497,6 +520,21 @@ struct blobs *store_blobs(const struct store *s)
 struct readers *store_readers(const struct store *s)
 {
 	return s->readers;
+}
+
+const char *store_folder(const struct store *s)
+{
+	return s->paths.data;
+}
+
+const char *store_database(const struct store *s)
+{
+	return s->paths.database;
+}
+
+uint64_t store_free_floor(const struct store *s)
+{
+	return (uint64_t)s->limits.store_free_floor;
 }
 
 bool store_has_space(const struct store *s)

@@ -104,7 +104,7 @@ const readOnes = [
 	[/^rooms\/(\d+)$/, (m, [id]) => data.room(one(data.rooms, "id", id))],
 	[/^boards\/[^/]+\/\d+$/, (m, _, q) => page(data.scores, q)],
 	[/^boards\/[^/]+\/\d+\/csv$/, () => "name,score,comment,recorded_at\r\nElke,98765,,\r\n"],
-	[/^p2p\/rooms\/(.+)$/, (m, [room]) => data.p2pRoom(one(data.p2pRooms, "room", room))],
+	[/^p2p\/rooms\/(.+)$/, (m, [room]) => data.p2pRoom(one(data.p2pRooms, "room_key", room))],
 ];
 
 function addBan(m, body, dry) {

@@ -53,7 +53,7 @@ export const campaign = (c) => ({
 		version: c.version - i, bytes: 1843200 + i, sha256: sha(i + 77), stored_at: at(7200 * (i + 1)), by: id(i + 1), stamp: 1700000000 - i, name: c.name, level: c.level, checkpoint: c.checkpoint,
 		hostname: c.hostname, small: i === 1, conflict: i === 2, container: true,
 	})),
-	uploads: 1, downloads: 0, quota: quota(false),
+	uploads: 1, downloads: 0, quota: { bytes: { used: 5529600, max: null, override: null }, checkpoint: quota(false).checkpoint },
 });
 
 export const lobbies = Array.from({ length: 12 }, (_, i) => ({
@@ -90,7 +90,7 @@ export const sessions = Array.from({ length: 7 }, (_, i) => ({
 	latency_ms: i % 4 === 3 ? null : 18 * i + 4, since_at: at(500 * i),
 }));
 
-export const p2pRooms = [{ room: "K7QX2MNP", members: 5, max: 8, game: null, epoch: 2, groups: 2 }, { room: "game:482190", members: 2, max: 8, game: 482190, epoch: 1, groups: 1 }];
+export const p2pRooms = [{ room: "K7QX2MNP", room_key: "K7QX2MNP", members: 5, max: 8, game: null, epoch: 2, groups: 2 }, { room: "game:482190", room_key: "~67616d653a343832313930", members: 2, max: 8, game: 482190, epoch: 1, groups: 1 }];
 
 export const p2pRoom = (r) => ({ ...r, member_list: sessions.slice(0, r.members).map((s, i) => ({ player: s.player, seat: i, nat: s.nat, group: i % 2 })) });
 
