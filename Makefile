@@ -264,7 +264,8 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
 
 # What a test finds in its environment.
-TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd)
+TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
+	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.

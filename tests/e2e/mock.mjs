@@ -31,22 +31,22 @@ const missing = () => new Refused(404, "not_found", "there is nothing here by th
 
 // --- Files of the page ---
 
-function fileOf(name) {
-	const paths = [join(WEB, name), join(WEB, "node_modules/uplot/dist", name)];
+function fileOf(name, withCharts) {
+	const paths = [join(WEB, name), ...(withCharts ? [join(WEB, "node_modules/uplot/dist", name)] : [])];
 	const path = /^[A-Za-z0-9_.]+$/.test(name) ? paths.find((p) => existsSync(p)) : null;
 	if (path)
 		return readFileSync(path);
-	return name === "uPlot.esm.js" ? "export default null;\n" : null;
+	return { "uPlot.esm.js": "export default null;\n", "uPlot.min.css": "" }[name] ?? null;
 }
 
-function serveFile(response, name, eventsPort) {
-	const bytes = fileOf(name);
+function serveFile(response, name, { port, withCharts }) {
+	const bytes = fileOf(name, withCharts);
 	if (bytes === null)
 		throw missing();
 	response.writeHead(200, {
 		"Content-Type": TYPES[name.split(".").pop()],
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
-			`connect-src 'self' ws://127.0.0.1:${eventsPort}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+			`connect-src 'self' ws://127.0.0.1:${port}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 	});
@@ -55,10 +55,17 @@ function serveFile(response, name, eventsPort) {
 
 // --- Answers ---
 
+let rowsMax = Infinity;
+
+// Of every list only so many: axe takes its time with long ones.
+export function showFew(n) {
+	rowsMax = n;
+}
+
 function page(items, query, keep = () => true) {
 	const limit = Number(query.get("limit") || 100);
 	const from = Number(query.get("cursor") || 0);
-	const fitting = items.filter(keep);
+	const fitting = items.filter(keep).slice(0, rowsMax);
 	return { items: fitting.slice(from, from + limit), next: from + limit < fitting.length ? String(from + limit) : null };
 }
 
@@ -214,9 +221,9 @@ async function serve(mock, request, response) {
 	const url = new URL(request.url, "http://x");
 	try {
 		if (url.pathname === "/")
-			return serveFile(response, "index.html", mock.port);
+			return serveFile(response, "index.html", mock);
 		if (url.pathname.startsWith("/web/"))
-			return serveFile(response, url.pathname.slice(5), mock.port);
+			return serveFile(response, url.pathname.slice(5), mock);
 		const answer = await api(mock, request, url.pathname.replace("/admin/v1/", ""), url.searchParams);
 		response.writeHead(200, { "Content-Type": "application/json", "Cache-Control": "no-store" });
 		response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
@@ -307,7 +314,7 @@ export function figures(second, base) {
 export async function startMock(port = 0) {
 	const mock = {
 		port, roles: { ...roles }, viewers: new Set(), sockets: new Set(), kept: [], since: [], seq: 0, games: [...data.games], campaigns: [...data.campaigns], bans: [...data.bans], drain: null,
-		startedAt: data.at(93784), linkUsed: false,
+		startedAt: data.at(93784), linkUsed: false, withCharts: true,
 		send: (message) => mock.viewers.forEach((socket) => socket.write(frame(JSON.stringify(message)))),
 		emit(event) {
 			const message = { op: "event", seq: ++mock.seq, at: new Date().toISOString(), ...event };

@@ -1,10 +1,9 @@
 // One scenario of the page in a real browser; tests/e2e/page_test.c starts it beside a real server.
 //
 //	node run.mjs SCENARIO		PAGE_URL TOKEN VIEWER ... as the scenario needs; SHOTS_DIR: screenshots
-//	node run.mjs --missing		says what is not there that scenarios need; nothing when all is
 //
 // What only the test can do is asked for by a line "@open_game" on the output and answered by a line on the input. The exit
-// status is 0 when all holds.
+// status is 0 when all holds, and 77 when something is missing here.
 
 import { createInterface } from "node:readline";
 import { missing, noFaults, openBrowser, openPage, shoot } from "./browser.mjs";
@@ -47,8 +46,10 @@ async function run(name) {
 }
 
 const name = process.argv[2];
-if (name === "--missing") {
-	process.stdout.write(missing());
+const lacks = missing();
+if (lacks) {
+	console.error(`skipped: there is no ${lacks} here (make test installs it)`);
+	process.exitCode = 77;
 } else if (!scenarios[name]) {
 	console.error(`run.mjs: there is no scenario ${name}; there are: ${Object.keys(scenarios).join(" ")}`);
 	process.exitCode = 2;

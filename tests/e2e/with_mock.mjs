@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { axe, check, go, isLive, noSidewaysScroll, shoot, signIn, until } from "./browser.mjs";
-import { OPERATOR, SECRET, VIEWER, figures, startMock } from "./mock.mjs";
+import { OPERATOR, SECRET, VIEWER, figures, showFew, startMock } from "./mock.mjs";
 import { boards, campaigns, games, p2pRooms, players, rooms } from "./mock_data.mjs";
 
 const VIEWS = ["overview", "events", "health", "games", `games/${games[3].code}`, "lobbies", "signal", "rooms", `rooms/${rooms[2].id}`, "boards",
@@ -36,6 +36,7 @@ async function started(t, options, token = OPERATOR) {
 // Every view, looked at by axe, and its width.
 async function everyView(t, name, options) {
 	const { mock, page, end } = await started(t, options);
+	showFew(12);
 	fillUp(mock);
 	await page.waitForTimeout(2000); // for the charts to draw it
 	for (const view of VIEWS) {
@@ -210,10 +211,23 @@ async function theme(t) {
 	await end();
 }
 
+// A binary that was built without npm.
+async function noCharts(t) {
+	const { mock, page, end } = await started(t);
+	mock.withCharts = false;
+	await page.reload();
+	await page.getByText("The charts on this page are missing").waitFor();
+	await isLive(page);
+	await until("the figures stand there as numbers", async () => /\d/.test(await page.locator(".legend strong").first().textContent()));
+	await axe(page, "the overview without charts");
+	await shoot(page, "no-charts");
+	await end();
+}
+
 export const scenarios = {
 	"mock-light": (t) => everyView(t, "light", { colorScheme: "light" }),
 	"mock-dark": (t) => everyView(t, "dark", { colorScheme: "dark" }),
 	"mock-phone": (t) => everyView(t, "phone", { colorScheme: "light", viewport: { width: 360, height: 740 } }),
 	"mock-dialogs": dialogs, "mock-sign-in": signInLooks, "mock-link": link, "mock-viewer": viewer, "mock-keyboard": keyboard, "mock-tables": tables,
-	"mock-menu": oneColumn, "mock-theme": theme,
+	"mock-menu": oneColumn, "mock-theme": theme, "mock-no-charts": noCharts,
 };
