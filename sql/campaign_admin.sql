@@ -2,12 +2,8 @@
 
 -- name: search_walk
 -- Newest stored first, from behind a place on. trash: 0 without it, 1 only it, 2 both. Names are compared by the caller.
-SELECT c.number, c.stored_ms, c.id, k.name, k.level
+SELECT c.number, c.stored_ms, c.id, c.name, c.level
 FROM campaigns c
-LEFT JOIN checkpoints k ON k.campaign = c.number
-                       AND k.version = (SELECT n.version FROM checkpoints n
-                                        WHERE n.campaign = c.number AND n.is_conflict = 0
-                                        ORDER BY n.version DESC LIMIT 1)
 WHERE (c.stored_ms, c.number) < (:stored_ms, :number)
 AND c.stored_ms BETWEEN :from_ms AND :to_ms
 AND (:trash = 2 OR (c.trashed_ms IS NOT NULL) = :trash)

@@ -9,16 +9,18 @@ enum { PAIRS = 0 };
 static const struct range {
 	uint32_t first, last, further;
 } ranges[] = {
-	{ 'A', 'Z', 32 },        { 0xc0, 0xd6, 32 },        { 0xd8, 0xde, 32 },        { 0x100, 0x12f, PAIRS },
-	{ 0x132, 0x137, PAIRS }, { 0x139, 0x148, PAIRS },   { 0x14a, 0x177, PAIRS },   { 0x179, 0x17e, PAIRS },
-	{ 0x386, 0x386, 38 },    { 0x388, 0x38a, 37 },      { 0x38c, 0x38c, 64 },      { 0x38e, 0x38f, 63 },
-	{ 0x391, 0x3a1, 32 },    { 0x3a3, 0x3ab, 32 },      { 0x400, 0x40f, 80 },      { 0x410, 0x42f, 32 },
-	{ 0x460, 0x481, PAIRS }, { 0x48a, 0x4bf, PAIRS },   { 0x4c1, 0x4ce, PAIRS },   { 0x4d0, 0x52f, PAIRS },
-	{ 0x531, 0x556, 48 },    { 0x1e00, 0x1e95, PAIRS }, { 0x1ea0, 0x1eff, PAIRS }, { 0xff21, 0xff3a, 32 },
+	{ 0xc0, 0xd6, 32 },        { 0xd8, 0xde, 32 },        { 0x100, 0x12f, PAIRS }, { 0x132, 0x137, PAIRS },
+	{ 0x139, 0x148, PAIRS },   { 0x14a, 0x177, PAIRS },   { 0x179, 0x17e, PAIRS }, { 0x386, 0x386, 38 },
+	{ 0x388, 0x38a, 37 },      { 0x38c, 0x38c, 64 },      { 0x38e, 0x38f, 63 },    { 0x391, 0x3a1, 32 },
+	{ 0x3a3, 0x3ab, 32 },      { 0x400, 0x40f, 80 },      { 0x410, 0x42f, 32 },    { 0x460, 0x481, PAIRS },
+	{ 0x48a, 0x4bf, PAIRS },   { 0x4c1, 0x4ce, PAIRS },   { 0x4d0, 0x52f, PAIRS }, { 0x531, 0x556, 48 },
+	{ 0x1e00, 0x1e95, PAIRS }, { 0x1ea0, 0x1eff, PAIRS }, { 0xff21, 0xff3a, 32 },
 };
 
 uint32_t fold_char(uint32_t code)
 {
+	if (code < 0x80)
+		return code >= 'A' && code <= 'Z' ? code + 32 : code;
 	if (code == 0x178) /* Y with diaeresis: its small one is in Latin-1 */
 		return 0xff;
 	if (code == 0x3c2) /* sigma at the end of a word */
@@ -39,8 +41,8 @@ uint32_t fold_char(uint32_t code)
 /* The next character; a byte that is part of none stands for itself. */
 static uint32_t next_char(const char **at, size_t *left)
 {
-	uint32_t code = 0;
-	size_t   len  = text_char(&code, *at, *left);
+	uint32_t code = (unsigned char)**at;
+	size_t   len  = code < 0x80 ? 1 : text_char(&code, *at, *left);
 
 	if (len == 0) {
 		code = 0x110000u + (unsigned char)**at;

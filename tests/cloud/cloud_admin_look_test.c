@@ -125,6 +125,22 @@ Test(cloud_admin_look, each_filter_and_some_together)
 	expect_found_of("?member={C}&owner={A}&older_than_days=2", "bb ");
 }
 
+/* It is the newest checkpoint whose name counts, but not one that was kept beside it. */
+Test(cloud_admin_look, by_the_name_it_has_now)
+{
+	campaign_put(s, "A", AA, "name=First\nlevel=one\n", 10);
+	campaign_put(s, "A", AA, "name=Second\nlevel=two\n", 10);
+	ANSWER beside = rest_put(s, "A", AA, "?keep=both",
+	                         "Coop-Meta: {\"name\":\"Third\"}\r\nIf-Match: \"1-0011223344556677\"\r\n", "x", 1);
+	rest_expect(&beside, 201, NULL);
+	expect_found("?q=first", "");
+	expect_found("?q=third", "");
+	expect_found("?q=second&level=TWO", "aa ");
+	ANSWER back = admin_ask(s, "POST", LIST "/" AA "/restore", "{\"version\":1}");
+	admin_expect(&back, 200, NULL);
+	expect_found("?q=first&level=one", "aa ");
+}
+
 Test(cloud_admin_look, what_is_mistyped_is_refused)
 {
 	static const struct {
@@ -203,8 +219,7 @@ Test(cloud_admin_look, a_long_search_comes_in_helpings)
 	int  pages     = 0;
 
 	make_many(250);
-	campaign_exec(s, "UPDATE checkpoints SET name = 'needle' WHERE campaign = (SELECT min(number) FROM campaigns "
-	                 "WHERE "
+	campaign_exec(s, "UPDATE campaigns SET name = 'needle' WHERE number = (SELECT min(number) FROM campaigns WHERE "
 	                 "stored_ms = 1000);");
 	snprintf(path, sizeof(path), LIST "?q=needle");
 	for (bool more = true; more; pages++) {

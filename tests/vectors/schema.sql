@@ -154,19 +154,16 @@ CREATE TRIGGER campaign_removed AFTER DELETE ON campaigns BEGIN
 END;
 
 CREATE VIEW campaign_trash AS
-SELECT lower(hex(c.id)) AS campaign,
-       c.number,
-       lower(hex(c.owner)) AS owner,
-       k.name,
-       k.level,
-       c.bytes,
-       datetime(c.stored_ms / 1000, 'unixepoch') AS stored,
-       datetime(c.trashed_ms / 1000, 'unixepoch') AS deleted
-FROM campaigns c
-LEFT JOIN checkpoints k
-       ON k.campaign = c.number
-      AND k.version = (SELECT max(n.version) FROM checkpoints n WHERE n.campaign = c.number AND n.is_conflict = 0)
-WHERE c.trashed_ms IS NOT NULL;
+SELECT lower(hex(id)) AS campaign,
+       number,
+       lower(hex(owner)) AS owner,
+       name,
+       level,
+       bytes,
+       datetime(stored_ms / 1000, 'unixepoch') AS stored,
+       datetime(trashed_ms / 1000, 'unixepoch') AS deleted
+FROM campaigns
+WHERE trashed_ms IS NOT NULL;
 
 CREATE TABLE campaigns (
 	number      INTEGER PRIMARY KEY AUTOINCREMENT,     -- tells a campaign from a later one of the same id
@@ -179,7 +176,7 @@ CREATE TABLE campaigns (
 	bytes       INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),                 -- of all its checkpoints
 	spare       INTEGER NOT NULL DEFAULT 0 CHECK (spare BETWEEN 0 AND bytes),  -- of those that may go when room is short
 	trashed_ms  INTEGER,                               -- when it was deleted; NULL: it was not
-	trashed_day INTEGER,                               -- the same as a day of uptime_days
+	trashed_day INTEGER, name TEXT NOT NULL DEFAULT '', level TEXT NOT NULL DEFAULT '',                               -- the same as a day of uptime_days
 	CHECK ((trashed_ms IS NULL) = (trashed_day IS NULL))
 ) STRICT;
 
@@ -201,6 +198,10 @@ CREATE TRIGGER checkpoint_added AFTER INSERT ON checkpoints BEGIN
 	WHERE number = NEW.campaign;
 END;
 
+CREATE TRIGGER checkpoint_named AFTER INSERT ON checkpoints WHEN NEW.is_conflict = 0 BEGIN
+	UPDATE campaigns SET name = NEW.name, level = NEW.level WHERE number = NEW.campaign;
+END;
+
 CREATE TRIGGER checkpoint_removed AFTER DELETE ON checkpoints BEGIN
 	UPDATE campaigns
 	SET bytes = bytes - OLD.bytes, spare = spare - iif(OLD.spare > 0, OLD.bytes, 0)
@@ -211,6 +212,15 @@ CREATE TRIGGER checkpoint_spared AFTER UPDATE OF spare ON checkpoints BEGIN
 	UPDATE campaigns
 	SET spare = spare + iif(NEW.spare > 0, NEW.bytes, 0) - iif(OLD.spare > 0, OLD.bytes, 0)
 	WHERE number = NEW.campaign;
+END;
+
+CREATE TRIGGER checkpoint_unnamed AFTER DELETE ON checkpoints WHEN OLD.is_conflict = 0 BEGIN
+	UPDATE campaigns
+	SET name = coalesce((SELECT n.name FROM checkpoints n WHERE n.campaign = OLD.campaign AND n.is_conflict = 0
+	                     ORDER BY n.version DESC LIMIT 1), ''),
+	    level = coalesce((SELECT n.level FROM checkpoints n WHERE n.campaign = OLD.campaign AND n.is_conflict = 0
+	                      ORDER BY n.version DESC LIMIT 1), '')
+	WHERE number = OLD.campaign;
 END;
 
 CREATE TABLE checkpoints (
