@@ -68,6 +68,10 @@ $(error Not all that is needed is installed; see above)
 endif
 endif
 
+# What the page takes from npm is embedded when it is there, so it comes before that is looked at.  Nothing depends on it.
+$(if $(filter run,$(MAKECMDGOALS)),$(shell tools/web-packages page >&2))
+$(if $(filter test,$(MAKECMDGOALS)),$(shell tools/web-packages test >&2))
+
 MODULES := libmicrohttpd gnutls libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih zlib
 ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
 MODULES += $(shell pkg-config --exists libsystemd && echo libsystemd)
@@ -83,7 +87,9 @@ endif
 SRC        := $(sort $(wildcard src/*.c src/*/*.c))
 SQL        := $(sort $(wildcard sql/*.sql))
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-EMBEDDED   := src/cloud/openapi.json $(sort $(wildcard src/admin/openapi/*.json))
+EMBEDDED   := src/cloud/openapi.json $(sort $(wildcard src/admin/openapi/*.json)) \
+	      $(sort $(wildcard web/*.html web/*.js web/*.css web/*.svg)) \
+	      $(wildcard $(addprefix web/node_modules/uplot/dist/,uPlot.esm.js uPlot.min.css))
 GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h $(BUILD)/gen/embed.h
 GEN_C      := $(GEN_H:.h=.c)
 
@@ -258,7 +264,8 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
 
 # What a test finds in its environment.
-TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd)
+TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
+	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.

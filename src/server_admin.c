@@ -1,5 +1,6 @@
 #include "server_admin.h"
 
+#include "admin/admin_page.h"
 #include "api/api_token.h"
 #include "base/auto.h"
 #include "base/text.h"
@@ -17,13 +18,21 @@ enum err server_admin_routes(struct server_admin *s, const struct server_admin_p
 		const struct api_route *routes;
 		void                   *part;
 	} tables[] = {
-		{ admin_metric_routes, a },          { admin_openapi_routes, a },
-		{ admin_server_routes, &s->server }, { admin_control_routes, &s->control },
-		{ tunnel_admin_routes, p->tunnel },  { admin_player_routes, a },
-		{ cloud_admin_routes, p->cloud },    { lobby_admin_routes, p->lobby },
-		{ signal_admin_routes, p->signal },  { rooms_admin_routes, p->rooms },
-		{ p2p_admin_routes, p->p2p },        { admin_ban_routes, &s->bans },
-		{ admin_token_routes, a },           { admin_audit_routes, a },
+		{ admin_metric_routes, a },
+		{ admin_openapi_routes, a },
+		{ admin_server_routes, &s->server },
+		{ admin_control_routes, &s->control },
+		{ tunnel_admin_routes, p->tunnel },
+		{ admin_player_routes, a },
+		{ cloud_admin_routes, p->cloud },
+		{ lobby_admin_routes, p->lobby },
+		{ signal_admin_routes, p->signal },
+		{ rooms_admin_routes, p->rooms },
+		{ p2p_admin_routes, p->p2p },
+		{ admin_ban_routes, &s->bans },
+		{ admin_token_routes, a },
+		{ admin_audit_routes, a },
+		{ admin_page_routes, a },
 	};
 	enum err e = ERR_OK;
 

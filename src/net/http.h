@@ -59,7 +59,7 @@ struct http_shared *http_shared_use(struct http_shared *s);  /* one user more */
 void                http_shared_drop(struct http_shared *s); /* one less; NULL is fine */
 
 #define HTTP_FIELDS_MAX      8
-#define HTTP_FIELD_BYTES_MAX 160 /* with a NUL */
+#define HTTP_FIELD_BYTES_MAX 360 /* with a NUL; a page's policy is the longest */
 
 #define HTTP_PARTS_MAX      4
 #define HTTP_PART_BYTES_MAX 127
