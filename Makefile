@@ -3,7 +3,9 @@
 # Sources are found by wildcard: a new file needs no line here.  All that is made stays in $(BUILD):
 #
 #	coopd		the server; its objects are in plain/
+#	coopctl		the operator's command line (tools/coopctl)
 #	test/coopd	the same sources under the sanitizers, with a clock that tests can move
+#	test/coopctl	the same
 #	test/tests	all Criterion tests, linked with the server's objects
 #	test/fuzz/X	fuzz target X with a plain main, which replays its corpus
 #	fuzz/X		fuzz target X as a libFuzzer program
@@ -69,10 +71,13 @@ endif
 endif
 
 MODULES := libmicrohttpd gnutls libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih zlib
+CTL_MODULES := libcurl ncursesw jansson libwebsockets libuv libssl libcrypto zlib
 ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
 MODULES += $(shell pkg-config --exists libsystemd && echo libsystemd)
 PKG_CFLAGS := $(shell pkg-config --cflags $(MODULES))
 PKG_LIBS   := $(shell pkg-config --libs $(MODULES))
+CTL_CFLAGS := $(shell pkg-config --cflags $(CTL_MODULES))
+CTL_LIBS   := $(shell pkg-config --libs $(CTL_MODULES))
 ifneq ($(.SHELLSTATUS),0)
 $(error Libraries are missing (see above): tools/setup installs them, and so does `make run`)
 endif
@@ -81,6 +86,7 @@ endif
 # --- Sources --------------------------------------------------------------------------------------------------------
 
 SRC        := $(sort $(wildcard src/*.c src/*/*.c))
+CTL_SRC    := $(sort $(wildcard tools/coopctl/*.c))
 SQL        := $(sort $(wildcard sql/*.sql))
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
 EMBEDDED   := src/cloud/openapi.json
@@ -100,8 +106,8 @@ FUZZ_HELP := $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 
-ALL_C := $(SRC) $(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))
-ALL_H := $(sort $(wildcard src/*.h src/*/*.h tests/*.h tests/*/*.h tests/*/*/*.h))
+ALL_C := $(SRC) $(CTL_SRC) $(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))
+ALL_H := $(sort $(wildcard src/*.h src/*/*.h tools/*/*.h tests/*.h tests/*/*.h tests/*/*/*.h))
 
 # --- Flags ----------------------------------------------------------------------------------------------------------
 
@@ -121,6 +127,7 @@ TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests
 
 PLAIN_FLAGS = $(BASE) $(STRICT) $(WERROR) -O2 $(HARDEN) $(CPPFLAGS) $(CFLAGS)
 TEST_FLAGS  = $(BASE) $(WARN) $(TESTING) $(CPPFLAGS) $(CFLAGS)
+CTL_FLAGS   = -iquote tools $(CTL_CFLAGS)
 FUZZ_FLAGS  = $(BASE) $(WARN) $(TESTING) -fsanitize=fuzzer-no-link $(CPPFLAGS) $(CFLAGS)
 
 LINK := -Wl,--as-needed
@@ -142,13 +149,14 @@ $(call remember,$(BUILD)/test/flags,$(CC) $(TEST_FLAGS) $(TEST_LINK))
 $(call remember,$(BUILD)/fuzz/flags,$(FUZZ_CC) $(FUZZ_FLAGS) $(FUZZ_LINK))
 $(call remember,$(BUILD)/gen/sources,$(SQL) $(MIGRATIONS) $(EMBEDDED))
 $(call remember,$(BUILD)/plain/sources,$(SRC))
+$(call remember,$(BUILD)/plain/coopctl-sources,$(CTL_SRC))
 $(call remember,$(BUILD)/test/sources,$(SRC) $(TEST_SRC) $(FUZZ_HELP))
 endif
 
 # --- The server -----------------------------------------------------------------------------------------------------
 
 .PHONY: all run install clean help
-all: $(BUILD)/coopd
+all: $(BUILD)/coopd $(BUILD)/coopctl
 
 # $(call objects,DIR): the objects of the server in DIR, but for main.
 objects = $(filter-out $(BUILD)/$(1)/src/main.o,$(SRC:%.c=$(BUILD)/$(1)/%.o)) \
@@ -176,10 +184,14 @@ endef
 
 $(BUILD)/plain/%.o: %.c $(BUILD)/plain/flags | $(GEN_H)
 	$(call compile,$(CC) $(PLAIN_FLAGS))
+$(BUILD)/plain/tools/%.o: tools/%.c $(BUILD)/plain/flags
+	$(call compile,$(CC) $(PLAIN_FLAGS) $(CTL_FLAGS))
 $(BUILD)/plain/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/plain/flags | $(GEN_H)
 	$(call compile,$(CC) $(PLAIN_FLAGS))
 $(BUILD)/coopd: $(BUILD)/plain/src/main.o $(call objects,plain) $(BUILD)/plain/sources
 	$(call link,$(CC) $(PLAIN_LINK),$(LIBS))
+$(BUILD)/coopctl: $(CTL_SRC:%.c=$(BUILD)/plain/%.o) $(BUILD)/plain/libcoopd.a $(BUILD)/plain/coopctl-sources
+	$(call link,$(CC) $(PLAIN_LINK),$(CTL_LIBS))
 $(BUILD)/plain/libcoopd.a: $(call objects,plain) $(BUILD)/plain/sources
 	$(archive)
 
@@ -209,11 +221,11 @@ endif
 
 # By name, so that BUILD=/some/where/precious loses nothing of its own.
 clean:
-	rm -rf $(addprefix $(BUILD)/,coopd coopd.conf.sample plain test fuzz bench gen lint docs)
+	rm -rf $(addprefix $(BUILD)/,coopd coopctl coopd.conf.sample plain test fuzz bench gen lint docs)
 	[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:
-	echo "make            build $(BUILD)/coopd"
+	echo "make            build $(BUILD)/coopd and $(BUILD)/coopctl"
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
 	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
@@ -236,12 +248,16 @@ REPLAYS      := $(FUZZ_NAMES:%=$(BUILD)/test/fuzz/%)
 
 $(BUILD)/test/src/%.o: src/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS))
+$(BUILD)/test/tools/%.o: tools/%.c $(BUILD)/test/flags
+	$(call compile,$(CC) $(TEST_FLAGS) $(CTL_FLAGS))
 $(BUILD)/test/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS))
 $(BUILD)/test/obj/%.o: tests/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS) $(shell pkg-config --cflags criterion))
 $(BUILD)/test/coopd: $(BUILD)/test/src/main.o $(call objects,test) $(BUILD)/plain/sources
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
+$(BUILD)/test/coopctl: $(CTL_SRC:%.c=$(BUILD)/test/%.o) $(BUILD)/test/libcoopd.a $(BUILD)/plain/coopctl-sources
+	$(call link,$(CC) $(TEST_LINK),$(CTL_LIBS))
 $(BUILD)/test/libcoopd.a: $(call objects,test) $(BUILD)/plain/sources
 	$(archive)
 $(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/sources
@@ -258,11 +274,12 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
 
 # What a test finds in its environment.
-TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd)
+TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
+	   COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.
-test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
+test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
 	logs=$(abspath $(BUILD)/test/sanitizer)
 	rm -rf "$$logs"
 	mkdir -p "$$logs"
@@ -347,7 +364,7 @@ bench: $(BUILD)/coopd $(BENCHES)
 LINTS := compile tidy cppcheck purity includes headers format words docs
 .PHONY: lint format docs $(LINTS:%=lint-%)
 
-LINT_FLAGS = $(BASE) -iquote tests $(STRICT) -Werror -O2 $(HARDEN) $(shell pkg-config --cflags criterion)
+LINT_FLAGS = $(BASE) -iquote tests $(CTL_FLAGS) $(STRICT) -Werror -O2 $(HARDEN) $(shell pkg-config --cflags criterion)
 
 lint: $(LINTS:%=lint-%)
 	echo "lint: clean"
@@ -392,6 +409,6 @@ format:
 docs: $(BUILD)/coopd
 	tools/lint docs $(BUILD) write
 
--include $(wildcard $(foreach dir,plain/src plain/gen test/src test/gen test/obj fuzz/src fuzz/gen fuzz/obj bench/obj \
+-include $(wildcard $(foreach dir,plain/src plain/gen plain/tools test/src test/gen test/tools test/obj fuzz/src fuzz/gen fuzz/obj bench/obj \
 	lint/gcc lint/clang lint/headers,$(BUILD)/$(dir)/*.d $(BUILD)/$(dir)/*/*.d $(BUILD)/$(dir)/*/*/*.d \
 	$(BUILD)/$(dir)/*/*/*/*.d))
