@@ -1,6 +1,10 @@
 #include "coopctl/act.h"
 
+#include "base/auto.h"
+
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,63 +25,109 @@ enum ctl_exit act_confirm(const struct ctl *c, const char *question)
 	return ctl_fail(c, CTL_NOT_CONFIRMED, "not_confirmed", "nothing was done");
 }
 
-/* What would happen: to standard output when that is all that was asked for, else in front of the question. */
-static void show_attempt(const struct ctl *c, const struct action *a, const json_t *answer)
+/* The template with its {0} to {3} replaced; for free(). encode: percent-encoded. */
+static char *expand(const char *template, const char *const of[ACT_TEXTS_MAX], bool encode)
 {
-	FILE *out = c->dry_run ? stdout : stderr;
+	char  *text = NULL;
+	size_t len  = 0;
+	FILE  *out  = open_memstream(&text, &len);
+
+	if (!out)
+		abort();
+	for (; *template; template ++) {
+		size_t at = (size_t)(template[1] - '0');
+
+		if (*template != '{' || at >= ACT_TEXTS_MAX || template[2] != '}') {
+			fputc(*template, out);
+			continue;
+		}
+		assert(of[at]);
+
+		AUTO(auto_free) char *piece = encode ? client_path("%s", of[at]) : print_escape(of[at]);
+
+		fputs(piece, out);
+		template += 2;
+	}
+	if (fclose(out) != 0)
+		abort();
+	return text;
+}
+
+/* What would happen: to standard output when that is all that was asked for, else in front of the question. */
+static void show_attempt(const struct ctl *c, const struct action *a, const char *const of[], const json_t *answer)
+{
+	FILE                 *out  = c->dry_run ? stdout : stderr;
+	AUTO(auto_free) char *what = expand(a->what, of, false);
 
 	if (c->json && c->dry_run) {
 		print_json(out, answer);
 		return;
 	}
-	if (c->json)
-		return;
-	fprintf(out, "This would %s.\n", a->what);
+	fprintf(out, "This would %s.\n", what);
 	if (a->fields)
 		print_fields(c, out, answer, a->fields);
 }
 
-static enum ctl_exit attempt(json_t **answer, struct ctl *c, const struct action *a)
+/* Tries it, and asks unless that was all. */
+static enum ctl_exit attempt(struct ctl *c, const struct action *a, const char *const of[],
+                             const struct client_request *rq)
 {
-	struct client_request rq    = a->request;
-	json_t               *tried = NULL;
+	struct client_request tried  = *rq;
+	json_t               *answer = NULL;
 	enum ctl_exit         e;
 
-	rq.dry_run = true;
-	e          = client_ask(&tried, c, &rq);
+	tried.dry_run = true;
+	e             = client_ask(&answer, c, &tried);
 	if (e != CTL_OK)
 		return e;
-	show_attempt(c, a, tried);
-	if (c->dry_run && answer)
-		*answer = tried;
-	else
-		json_decref(tried);
+	/* Programs get one object per stream: what they are refused for is enough. */
+	if (c->dry_run || !c->json)
+		show_attempt(c, a, of, answer);
+	json_decref(answer);
 	return c->dry_run ? CTL_OK : act_confirm(c, "Go on?");
 }
 
-enum ctl_exit act(json_t **answer, struct ctl *c, const struct action *a)
+enum ctl_exit act_quietly(json_t **answer, struct ctl *c, const struct action *a, const char *const of[ACT_TEXTS_MAX],
+                          const struct client_request *more)
 {
-	json_t       *done = NULL;
-	enum ctl_exit e    = CTL_OK;
+	AUTO(auto_free) char *path = expand(a->path, of, true);
+	struct client_request rq   = { .method = a->method };
+	enum ctl_exit         e    = CTL_OK;
 
+	if (more)
+		rq = *more;
+	rq.method = a->method;
+	rq.path   = path;
+	*answer   = NULL;
 	if (c->dry_run || (a->destroys && !c->yes))
-		e = attempt(answer, c, a);
-	if (e != CTL_OK || c->dry_run)
+		e = attempt(c, a, of, &rq);
+	if (e == CTL_OK && !c->dry_run)
+		e = client_ask(answer, c, &rq);
+	return e;
+}
+
+enum ctl_exit act(struct ctl *c, const struct action *a, const char *const of[ACT_TEXTS_MAX],
+                  const struct client_request *more)
+{
+	json_t       *answer = NULL;
+	enum ctl_exit e      = act_quietly(&answer, c, a, of, more);
+
+	if (e != CTL_OK || !answer)
 		return e;
-	e = client_ask(&done, c, &a->request);
-	if (e != CTL_OK)
-		return e;
-	if (answer) {
-		*answer = done;
-		return CTL_OK;
-	}
 	if (c->json) {
-		print_json(stdout, done);
+		print_json(stdout, answer);
 	} else {
-		printf("%s\n", a->done);
+		AUTO(auto_free) char *done = expand(a->done, of, false);
+
+		printf("%s\n", done);
 		if (a->fields)
-			print_fields(c, stdout, done, a->fields);
+			print_fields(c, stdout, answer, a->fields);
 	}
-	json_decref(done);
+	json_decref(answer);
 	return CTL_OK;
+}
+
+enum ctl_exit act_on_args(struct ctl *c, const struct action *a)
+{
+	return act(c, a, c->args, NULL);
 }

@@ -14,23 +14,32 @@ const char *const ctl_exits[CTL_EXITS] = {
 
 /* clang-format off */
 const struct ctl_option ctl_globals[] = {
-	{ "socket", 0, "PATH", "unix socket of the server's API; else COOPCTL_SOCKET, /run/coopd/admin.sock, or ./data/run/admin.sock", NULL, NULL },
-	{ "url", 0, "URL", "ask over HTTP instead, http://127.0.0.1:10002; else COOPCTL_URL. Needs a token", NULL, NULL },
-	{ "token-file", 0, "FILE", "file with the token; else COOPCTL_TOKEN", NULL, NULL },
-	{ "json", 0, NULL, "print the server's JSON, lists whole as {\"items\":[...]}; errors too, on standard error", NULL, NULL },
-	{ "yes", 'y', NULL, "do not ask before something is destroyed", NULL, NULL },
-	{ "dry-run", 'n', NULL, "only show what would be done", NULL, NULL },
-	{ "no-color", 0, NULL, "no colours, also on a terminal (as with NO_COLOR in the environment)", NULL, NULL },
-	{ "help", 'h', NULL, "explain the command", NULL, NULL },
-	{ "version", 0, NULL, "print coopctl's version", NULL, NULL },
-	{ "man", 0, NULL, "print the manual page (coopctl --man | man -l -)", NULL, NULL },
+	{ .name = "socket", .value = "PATH",
+	  .help = "unix socket of the server's API; else COOPCTL_SOCKET, /run/coopd/admin.sock, or ./data/run/admin.sock" },
+	{ .name = "url", .value = "URL",
+	  .help = "ask over HTTP instead, http://127.0.0.1:10002; else COOPCTL_URL. Needs a token" },
+	{ .name = "token-file", .value = "FILE",
+	  .help = "file with the token; else COOPCTL_TOKEN" },
+	{ .name = "json",
+	  .help = "print the server's JSON, lists whole as {\"items\":[...]}; errors too, on standard error" },
+	{ .name = "yes", .letter = 'y',
+	  .help = "do not ask before something is destroyed" },
+	{ .name = "dry-run", .letter = 'n',
+	  .help = "only show what would be done" },
+	{ .name = "no-color",
+	  .help = "no colours, also on a terminal (as with NO_COLOR in the environment)" },
+	{ .name = "help", .letter = 'h',
+	  .help = "explain the command" },
+	{ .name = "version",
+	  .help = "print coopctl's version" },
+	{ .name = "man",
+	  .help = "print the manual page (coopctl --man | man -l -)" },
 	{ 0 },
 };
-/* clang-format on */
 
 const struct ctl_group *const ctl_groups[] = {
-	&ctl_status,
-	&ctl_completions,
-	&ctl_help,
-	NULL,
+	&ctl_status, &ctl_games, &ctl_players, &ctl_campaigns, &ctl_quota, &ctl_blobs, &ctl_lobbies, &ctl_signal, &ctl_rooms,
+	&ctl_boards, &ctl_p2p, &ctl_bans, &ctl_audit, &ctl_web, &ctl_tokens, &ctl_settings, &ctl_reload, &ctl_drain,
+	&ctl_backup, &ctl_completions, &ctl_help, NULL,
 };
+/* clang-format on */

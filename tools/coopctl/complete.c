@@ -67,7 +67,7 @@ static const char bash_head[] = "# bash completion for coopctl, made by: coopctl
 				"\t\t--socket|--url|--token-file) skip=1 ;;\n"
 				"\t\t-*) ;;\n"
 				"\t\t*) if [ -z \"$group\" ]; then group=${COMP_WORDS[i]}; elif [ -z \"$sub\" ]; then "
-                                "sub=${COMP_WORDS[i]}; fi ;;\n"
+				"sub=${COMP_WORDS[i]}; fi ;;\n"
 				"\t\tesac\n"
 				"\tdone\n"
 				"\tcase $group in\n";

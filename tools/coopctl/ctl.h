@@ -29,13 +29,25 @@ enum ctl_exit {
 #define CTL_EXITS 8
 extern const char *const ctl_exits[CTL_EXITS]; /* one line each, for people */
 
+/* What the value of an option is; the parser refuses others. value.h turns it into numbers. */
+enum ctl_kind {
+	CTL_TEXT,
+	CTL_NUMBER,  /* 12 */
+	CTL_BYTES,   /* 64M */
+	CTL_SECONDS, /* 90s, 30m, 2h, 7d, 2w */
+	CTL_DAYS,    /* the same in whole days; a number alone is days */
+	CTL_MOMENT   /* 2026-12-01, 2026-12-01T09:30:00Z, or so long ago: 2h */
+};
+
+/* Written with designators: { .name = "to", .value = "PATH", .help = "..." }. */
 struct ctl_option {
-	const char *name;   /* without its dashes */
-	char        letter; /* of its short form, 'o' for -o; 0: none */
-	const char *value;  /* what stands for its value in help, "PATH"; NULL: it takes none */
-	const char *help;   /* one line */
-	const char *words;  /* the values that it can have, with blanks between; NULL: any */
-	const char *query;  /* the request parameter that takes its value in a list (ctl_list); NULL: none */
+	const char   *name;   /* without its dashes */
+	char          letter; /* of its short form, 'o' for -o; 0: none */
+	const char   *value;  /* what stands for its value in help, "PATH"; NULL: it takes none */
+	const char   *help;   /* one line */
+	enum ctl_kind kind;
+	const char   *words; /* the values that it can have, with blanks between; NULL: any */
+	const char   *query; /* the request parameter that takes its value in a list (list.h); NULL: none */
 };
 
 struct ctl_command {
@@ -137,7 +149,11 @@ bool ctl_args_next(const char **at, struct ctl_arg_word *word);
 
 /* --- The groups, each in cmd_NAME.c --- */
 
-extern const struct ctl_group ctl_help, ctl_completions; /* cmd_help.c */
-extern const struct ctl_group ctl_status;
+/* clang-format off */
+extern const struct ctl_group
+	ctl_audit, ctl_backup, ctl_bans, ctl_blobs, ctl_boards, ctl_campaigns, ctl_completions, ctl_drain, ctl_games, ctl_help,
+	ctl_lobbies, ctl_p2p, ctl_players, ctl_quota, ctl_reload, ctl_rooms, ctl_settings, ctl_signal, ctl_status, ctl_tokens,
+	ctl_web;
+/* clang-format on */
 
 #endif

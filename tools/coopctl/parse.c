@@ -174,6 +174,9 @@ static enum ctl_exit add_value(struct ctl *c, const struct ctl_option *option, c
 	if (option->words && !is_word_of(option->words, text))
 		return ctl_fail(c, CTL_USAGE, "usage", "--%s cannot be \"%s\"; it is one of: %s", option->name, text,
 		                option->words);
+	if (!value_is(option->kind, text))
+		return ctl_fail(c, CTL_USAGE, "usage", "--%s cannot be \"%s\"; it takes %s", option->name, text,
+		                value_wants(option->kind));
 	if (c->value_count == CTL_VALUES_MAX)
 		return ctl_fail(c, CTL_USAGE, "usage", "there are more than %d options", CTL_VALUES_MAX);
 	c->values[c->value_count++] = (struct ctl_value){ option, text };

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#define DAY_S (24 * 3600)
+
 struct unit {
 	const char *name;
 	int64_t     factor;
@@ -39,8 +41,8 @@ static bool read_unit(int64_t *out, const char *text, const struct unit *units, 
 
 bool value_seconds(int64_t *out, const char *text)
 {
-	static const struct unit units[] = { { "", 1 },     { "s", 1 },         { "m", 60 },
-		                             { "h", 3600 }, { "d", 24 * 3600 }, { "w", 7 * 24 * 3600 } };
+	static const struct unit units[] = { { "", 1 },     { "s", 1 },     { "m", 60 },
+		                             { "h", 3600 }, { "d", DAY_S }, { "w", 7 * DAY_S } };
 
 	return read_unit(out, text, units, COUNT_OF(units));
 }
@@ -52,6 +54,18 @@ bool value_bytes(int64_t *out, const char *text)
 		                             { "MB", M }, { "GB", G }, { "KiB", K }, { "MiB", M }, { "GiB", G } };
 
 	return read_unit(out, text, units, COUNT_OF(units));
+}
+
+bool value_days(int64_t *out, const char *text)
+{
+	int64_t s;
+
+	if (value_number(out, text))
+		return true;
+	if (!value_seconds(&s, text) || s % DAY_S != 0)
+		return false;
+	*out = s / DAY_S;
+	return true;
 }
 
 bool value_number(int64_t *out, const char *text)
@@ -115,18 +129,41 @@ bool value_moment(char out[VALUE_TIME_BYTES], const char *text)
 	return true;
 }
 
-enum ctl_exit value_option(int64_t *out, bool *given, const struct ctl *c, const char *option, enum value_kind kind)
-{
-	static bool (*const readers[])(int64_t *, const char *) = {
-		[VALUE_NUMBER] = value_number, [VALUE_SECONDS] = value_seconds, [VALUE_BYTES] = value_bytes
-	};
-	static const char *const kinds[] = { [VALUE_NUMBER]  = "a whole number",
-		                             [VALUE_SECONDS] = "a time: 90s, 30m, 2h, 7d, 2w",
-		                             [VALUE_BYTES]   = "a size: 64M, 512K, 1G, or bytes" };
-	const char              *text    = ctl_value(c, option);
+/* How the kinds that are numbers are read. */
+static const struct kind {
+	bool (*read)(int64_t *out, const char *text);
+	const char *wants;
+} kinds[] = {
+	[CTL_TEXT]    = { NULL, "text" },
+	[CTL_NUMBER]  = { value_number, "a whole number" },
+	[CTL_BYTES]   = { value_bytes, "a size: 64M, 512K, 1G, or bytes" },
+	[CTL_SECONDS] = { value_seconds, "a time: 90s, 30m, 2h, 7d, 2w" },
+	[CTL_DAYS]    = { value_days, "a number of days" },
+	[CTL_MOMENT]  = { NULL, "a moment: 2026-12-01, 2026-12-01T09:30:00Z, or so long ago: 2h" },
+};
 
-	*given = text != NULL;
-	if (text && !readers[kind](out, text))
-		return ctl_fail(c, CTL_USAGE, "usage", "--%s \"%s\" is not %s", option, text, kinds[kind]);
-	return CTL_OK;
+bool value_is(enum ctl_kind kind, const char *text)
+{
+	char    moment[VALUE_TIME_BYTES];
+	int64_t n;
+
+	if (kind == CTL_MOMENT)
+		return value_moment(moment, text);
+	return !kinds[kind].read || kinds[kind].read(&n, text);
+}
+
+const char *value_wants(enum ctl_kind kind)
+{
+	return kinds[kind].wants;
+}
+
+bool value_of(int64_t *out, const struct ctl *c, const char *option)
+{
+	for (size_t i = 0; i < c->value_count; i++) {
+		const struct ctl_option *o = c->values[i].option;
+
+		if (strcmp(o->name, option) == 0)
+			return kinds[o->kind].read && kinds[o->kind].read(out, c->values[i].text);
+	}
+	return false;
 }

@@ -16,7 +16,8 @@ bool value_seconds(int64_t *out, const char *text);
 /* "64M", "1G", "512K", or bytes; a B or iB behind the letter is fine. False: it is none. */
 bool value_bytes(int64_t *out, const char *text);
 
-/* A whole number of at least 0. False: it is none. */
+/* "7d" or 7: whole days. A whole number of at least 0. False: it is none. */
+bool value_days(int64_t *out, const char *text);
 bool value_number(int64_t *out, const char *text);
 
 /* A moment as RFC 3339: what already is one (or a date alone), or so long ago: "2h". False: it is none. */
@@ -29,11 +30,11 @@ void value_time_text(char out[VALUE_TIME_BYTES], int64_t wall_ms);
 /* Whether it is so many hex digits. */
 bool value_is_hex(const char *text, size_t digits);
 
-/*
- * The option as a number (of seconds, of bytes, or just one); *given is false, and *out untouched, when it is not there. A
- * mistake is said.
- */
-enum value_kind { VALUE_NUMBER, VALUE_SECONDS, VALUE_BYTES };
-enum ctl_exit value_option(int64_t *out, bool *given, const struct ctl *c, const char *option, enum value_kind kind);
+/* Whether text is a value of this kind, and if not, what would be one. */
+bool        value_is(enum ctl_kind kind, const char *text);
+const char *value_wants(enum ctl_kind kind);
+
+/* The option as a number, by its kind; false, and *out untouched, when it was not given. */
+bool value_of(int64_t *out, const struct ctl *c, const char *option);
 
 #endif
