@@ -208,12 +208,29 @@ $(BUILD)/gen/embed.h $(BUILD)/gen/embed.c &: tools/embed $(EMBEDDED) $(BUILD)/ge
 run: $(BUILD)/coopd
 	exec $(BUILD)/coopd $(ARGS)
 
-# An operator's coopd.conf is never written to: the sample is laid beside it.
-install: $(BUILD)/coopd
-	install -D -m 755 $(BUILD)/coopd "$(DESTDIR)$(prefix)/bin/coopd"
-	$(BUILD)/coopd --sample-config >$(BUILD)/coopd.conf.sample
-	install -D -m 644 $(BUILD)/coopd.conf.sample "$(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
-	echo "installed $(DESTDIR)$(prefix)/bin/coopd and $(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
+# An operator's coopd.conf is never written to: the sample is laid beside it.  What the programs print about themselves is
+# installed with them.
+INSTALLED := $(BUILD)/installed
+# $(call put,MODE,FILE,WHERE)
+put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
+install: $(BUILD)/coopd $(BUILD)/coopctl
+	mkdir -p $(INSTALLED)
+	$(BUILD)/coopd --sample-config >$(INSTALLED)/coopd.conf.sample
+	$(BUILD)/coopd --man >$(INSTALLED)/coopd.8
+	$(BUILD)/coopd --man-conf >$(INSTALLED)/coopd.conf.5
+	$(BUILD)/coopctl --man >$(INSTALLED)/coopctl.1
+	$(BUILD)/coopctl completions bash >$(INSTALLED)/coopctl.bash
+	$(BUILD)/coopctl completions zsh >$(INSTALLED)/_coopctl
+	$(call put,755,$(BUILD)/coopd,$(prefix)/bin/coopd)
+	$(call put,755,$(BUILD)/coopctl,$(prefix)/bin/coopctl)
+	$(call put,644,$(INSTALLED)/coopd.conf.sample,$(sysconfdir)/coopd/coopd.conf.sample)
+	$(call put,644,$(INSTALLED)/coopd.8,$(prefix)/share/man/man8/coopd.8)
+	$(call put,644,$(INSTALLED)/coopd.conf.5,$(prefix)/share/man/man5/coopd.conf.5)
+	$(call put,644,$(INSTALLED)/coopctl.1,$(prefix)/share/man/man1/coopctl.1)
+	$(call put,644,$(INSTALLED)/coopctl.bash,$(prefix)/share/bash-completion/completions/coopctl)
+	$(call put,644,$(INSTALLED)/_coopctl,$(prefix)/share/zsh/site-functions/_coopctl)
+	echo "installed $(DESTDIR)$(prefix)/bin/coopd and coopctl, their manual pages and completions, and" \
+		"$(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
 
 ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))),)
 $(error clean is a command of its own: jobs run side by side here)
@@ -221,7 +238,7 @@ endif
 
 # By name, so that BUILD=/some/where/precious loses nothing of its own.
 clean:
-	rm -rf $(addprefix $(BUILD)/,coopd coopctl coopd.conf.sample plain test fuzz bench gen lint docs)
+	rm -rf $(addprefix $(BUILD)/,coopd coopctl installed plain test fuzz bench gen lint docs)
 	[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:

@@ -87,8 +87,9 @@ void conf_reload(struct conf *running, const struct conf *fresh, FILE *report);
 /* --print-config: key = value  # from where; secrets masked. */
 void conf_print(const struct conf *c, FILE *out);
 
-/* A commented sample file; the settings table and the limits table of the README in Markdown. */
+/* A commented sample file; the manual page coopd.conf.5; the settings table and the limits table of the README in Markdown. */
 void conf_print_sample(FILE *out);
+void conf_print_man(FILE *out);
 void conf_print_settings_reference(FILE *out);
 void conf_print_limits_reference(FILE *out);
 

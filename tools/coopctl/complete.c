@@ -93,7 +93,7 @@ void ctl_print_bash(FILE *out)
 		for (const struct ctl_command *cmd = ctl_groups[i]->commands; cmd->name; cmd++)
 			put_bash_command(out, ctl_groups[i], cmd);
 	fputs("\tesac\n"
-	      "\t[ \"$COMP_CWORD\" -ne 2 ] || [ -z \"$group\" ] || words=\"$subs $words\"\n"
+	      "\t[ -z \"$subs\" ] || [ \"$prev\" != \"$group\" ] || words=\"$subs $words\"\n"
 	      "\tcase \"$group $sub $prev\" in\n",
 	      out);
 	for (size_t i = 0; ctl_groups[i]; i++)

@@ -1,42 +1,11 @@
 /* The tables as a manual page, coopctl.1. */
 #include "coopctl/ctl.h"
 
+#include "base/roff.h"
 #include "base/version.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Text for roff: nothing in it is a request or an escape, and a minus is one. */
-static void put(FILE *out, const char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (i == 0 && (text[i] == '.' || text[i] == '\''))
-			fputs("\\&", out);
-		if (text[i] == '\\')
-			fputs("\\e", out);
-		else if (text[i] == '-')
-			fputs("\\-", out);
-		else
-			fputc(text[i], out);
-	}
-}
-
-static void put_text(FILE *out, const char *text)
-{
-	put(out, text, strlen(text));
-}
-
-/* Paragraphs with an empty line between. */
-static void put_paragraphs(FILE *out, const char *text)
-{
-	while (text) {
-		const char *end = strstr(text, "\n\n");
-
-		put(out, text, end ? (size_t)(end - text) : strlen(text));
-		fputs(end ? "\n.PP\n" : "\n", out);
-		text = end ? end + 2 : NULL;
-	}
-}
 
 static void put_options(FILE *out, const struct ctl_option *options)
 {
@@ -45,54 +14,42 @@ static void put_options(FILE *out, const struct ctl_option *options)
 		if (options->letter)
 			fprintf(out, "\\fB\\-%c\\fR, ", options->letter);
 		fputs("\\fB\\-\\-", out);
-		put_text(out, options->name);
+		roff_text(out, options->name);
 		fputs("\\fR", out);
 		if (options->value)
 			fprintf(out, " \\fI%s\\fR", options->value);
 		fputc('\n', out);
-		put_text(out, options->help);
+		roff_text(out, options->help);
 		if (options->words) {
 			fputs(" (one of: ", out);
-			put_text(out, options->words);
+			roff_text(out, options->words);
 			fputs(")", out);
 		}
 		fputs(".\n", out);
 	}
 }
 
-static void put_examples(FILE *out, const char *lines)
-{
-	fputs(".PP\n.nf\n", out);
-	for (const char *end; *lines; lines = *end ? end + 1 : end) {
-		end = strchrnul(lines, '\n');
-		fputs("    ", out);
-		put(out, lines, (size_t)(end - lines));
-		fputc('\n', out);
-	}
-	fputs(".fi\n", out);
-}
-
 static void put_command(FILE *out, const struct ctl_group *g, const struct ctl_command *cmd)
 {
 	fputs(".SS coopctl ", out);
-	put_text(out, g->name);
+	roff_text(out, g->name);
 	if (*cmd->name) {
 		fputc(' ', out);
-		put_text(out, cmd->name);
+		roff_text(out, cmd->name);
 	}
 	if (*cmd->args) {
 		fputc(' ', out);
-		put_text(out, cmd->args);
+		roff_text(out, cmd->args);
 	}
 	fputc('\n', out);
-	put_text(out, cmd->summary);
+	roff_text(out, cmd->summary);
 	fputs(".\n", out);
 	if (cmd->details) {
 		fputs(".PP\n", out);
-		put_paragraphs(out, cmd->details);
+		roff_paragraphs(out, cmd->details);
 	}
 	put_options(out, cmd->options);
-	put_examples(out, cmd->examples);
+	roff_code(out, cmd->examples);
 }
 
 static void put_head(FILE *out)
@@ -120,7 +77,7 @@ static void put_tail(FILE *out)
 	      out);
 	for (int i = 0; i < CTL_EXITS; i++) {
 		fprintf(out, ".TP\n%d\n", i);
-		put_text(out, ctl_exits[i]);
+		roff_text(out, ctl_exits[i]);
 		fputs(".\n", out);
 	}
 	fputs(".SH ENVIRONMENT\n"
