@@ -123,7 +123,7 @@ STRICT := $(WARN) -Wconversion
 HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(BRANCHES)
 # gcc sees conversions and uninitialised values under the sanitizers that are none: the plain build is the strict one.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests
+TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests -iquote tools
 
 PLAIN_FLAGS = $(BASE) $(STRICT) $(WERROR) -O2 $(HARDEN) $(CPPFLAGS) $(CFLAGS)
 TEST_FLAGS  = $(BASE) $(WARN) $(TESTING) $(CPPFLAGS) $(CFLAGS)
@@ -273,12 +273,14 @@ $(BUILD)/test/obj/%.o: tests/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS) $(shell pkg-config --cflags criterion))
 $(BUILD)/test/coopd: $(BUILD)/test/src/main.o $(call objects,test) $(BUILD)/plain/sources
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
-$(BUILD)/test/coopctl: $(CTL_SRC:%.c=$(BUILD)/test/%.o) $(BUILD)/test/libcoopd.a $(BUILD)/plain/coopctl-sources
+$(BUILD)/test/libcoopctl.a: $(patsubst %.c,$(BUILD)/test/%.o,$(filter-out %/main.c,$(CTL_SRC))) $(BUILD)/plain/coopctl-sources
+	$(archive)
+$(BUILD)/test/coopctl: $(BUILD)/test/tools/coopctl/main.o $(BUILD)/test/libcoopctl.a $(BUILD)/test/libcoopd.a
 	$(call link,$(CC) $(TEST_LINK),$(CTL_LIBS))
 $(BUILD)/test/libcoopd.a: $(call objects,test) $(BUILD)/plain/sources
 	$(archive)
-$(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/sources
-	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(shell pkg-config --libs criterion))
+$(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/libcoopctl.a $(BUILD)/test/sources
+	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(CTL_LIBS) $(shell pkg-config --libs criterion))
 $(FAKES): $(BUILD)/test/%.so: tests/fake/%.c $(BUILD)/test/flags
 	$(call say,CC,$@)
 	mkdir -p $(@D)

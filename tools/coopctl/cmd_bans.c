@@ -161,7 +161,7 @@ static const struct ctl_option list_options[] = {
 	  .help  = "only these",
 	  .words = "address player identity name",
 	  .query = "kind" },
-	{ .name = "q", .value = "TEXT", .help = "with this in the value or the reason", .query = "q" },
+	{ .name = "find", .value = "TEXT", .help = "with this in the value or the reason", .query = "q" },
 	LIST_LIMIT,
 	{ 0 },
 };

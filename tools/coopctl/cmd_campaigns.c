@@ -15,13 +15,18 @@ static const struct print_column columns[] = {
 	{ "VERSION", "version", PRINT_NUMBER },
 	{ "SIZE", "bytes", PRINT_BYTES },
 	{ "STORED", "stored_at", PRINT_AGO },
-	{ "TRASHED", "trashed_at", PRINT_AGO },
 	{ 0 },
+};
+
+static const struct print_column trash_columns[] = {
+	{ "ID", "id", PRINT_TEXT },           { "NUMBER", "number", PRINT_NUMBER },   { "NAME", "name", PRINT_TEXT },
+	{ "LEVEL", "level", PRINT_TEXT },     { "OWNER", "owner", PRINT_TEXT },       { "SIZE", "bytes", PRINT_BYTES },
+	{ "STORED", "stored_at", PRINT_AGO }, { "TRASHED", "trashed_at", PRINT_AGO }, { 0 },
 };
 
 static enum ctl_exit run_list(struct ctl *c)
 {
-	return list_run(c, "/campaigns", columns, "There is no such campaign.");
+	return list_run(c, "/campaigns", ctl_given(c, "trash") ? trash_columns : columns, "There is no such campaign.");
 }
 
 static const struct print_column fields[] = {
@@ -82,7 +87,7 @@ static enum ctl_exit run_show(struct ctl *c)
 }
 
 static const struct ctl_option list_options[] = {
-	{ .name = "q", .value = "TEXT", .help = "with this in the name, or an id that begins so", .query = "q" },
+	{ .name = "find", .value = "TEXT", .help = "with this in the name, or an id that begins so", .query = "q" },
 	{ .name = "owner", .value = "PLAYER", .help = "owned by the player of this id", .query = "owner" },
 	{ .name = "member", .value = "PLAYER", .help = "with this player as owner or member", .query = "member" },
 	{ .name = "level", .value = "LEVEL", .help = "whose newest checkpoint is of this level", .query = "level" },
@@ -136,7 +141,7 @@ static const struct ctl_option transfer_options[] = {
 
 static const struct ctl_command commands[] = {
 	{ "list", "", "list campaigns, newest first", NULL, list_options,
-	  "coopctl campaigns\ncoopctl campaigns --q island\ncoopctl campaigns --owner 00112233445566aa --min-bytes "
+	  "coopctl campaigns\ncoopctl campaigns --find island\ncoopctl campaigns --owner 00112233445566aa --min-bytes "
 	  "10M\n"
 	  "coopctl campaigns --trash only --json",
 	  run_list },

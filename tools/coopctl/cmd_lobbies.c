@@ -39,7 +39,7 @@ static enum ctl_exit run_remove(struct ctl *c)
 }
 
 static const struct ctl_option lobby_options[] = {
-	{ .name = "q", .value = "TEXT", .help = "with this in the name or world", .query = "q" },
+	{ .name = "find", .value = "TEXT", .help = "with this in the name or world", .query = "q" },
 	{ .name = "game", .value = "GAME", .help = "of this game", .query = "game" },
 	LIST_LIMIT,
 	{ 0 },
@@ -47,7 +47,7 @@ static const struct ctl_option lobby_options[] = {
 
 static const struct ctl_command lobby_commands[] = {
 	{ "list", "", "list the open lobbies", NULL, lobby_options,
-	  "coopctl lobbies\ncoopctl lobbies --q ada --game votv", run_lobbies },
+	  "coopctl lobbies\ncoopctl lobbies --find ada --game votv", run_lobbies },
 	{ "remove", "ID", "take a lobby off the list",
 	  "Its host may open another one; coopctl bans add keeps him away.", NULL,
 	  "coopctl lobbies remove 0123456789abcdef", run_remove },

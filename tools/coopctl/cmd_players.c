@@ -110,7 +110,7 @@ static enum ctl_exit run_set_code(struct ctl *c)
 
 static const struct ctl_option list_options[] = {
 	{ .name = "code", .value = "CODE", .kind = CTL_NUMBER, .help = "who has this code", .query = "code" },
-	{ .name = "q", .value = "ID", .help = "whose id begins so", .query = "q" },
+	{ .name = "find", .value = "ID", .help = "whose id begins so", .query = "q" },
 	LIST_LIMIT,
 	{ 0 },
 };
@@ -119,7 +119,7 @@ static const struct ctl_option list_options[] = {
 
 static const struct ctl_command commands[] = {
 	{ "list", "", "list the players that are known", NULL, list_options,
-	  "coopctl players\ncoopctl players --code 123456\ncoopctl players --q 0011", run_list },
+	  "coopctl players\ncoopctl players --code 123456\ncoopctl players --find 0011", run_list },
 	{ "show", "PLAYER", "show one player with his campaigns and what he may store", WHO, NULL,
 	  "coopctl players show 00112233445566aa\ncoopctl players show 123456", run_show },
 	{ "free-code", "PLAYER", "take a player's code from him",

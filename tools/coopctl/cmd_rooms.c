@@ -105,7 +105,7 @@ static enum ctl_exit run_disconnect(struct ctl *c)
 static const struct ctl_option list_options[]   = { TITLE, LIST_LIMIT, { 0 } };
 static const struct ctl_option player_options[] = {
 	TITLE,
-	{ .name = "q", .value = "TEXT", .help = "with this in the name", .query = "q" },
+	{ .name = "find", .value = "TEXT", .help = "with this in the name", .query = "q" },
 	LIST_LIMIT,
 	{ 0 },
 };
@@ -116,7 +116,8 @@ static const struct ctl_command commands[] = {
 	{ "close", "ID", "close a room", NULL, NULL, "coopctl rooms close 7", run_close },
 	{ "kick", "ID MEMBER", "take a member out of a room", "MEMBER is his number there, as show has it.", NULL,
 	  "coopctl rooms kick 7 2", run_kick },
-	{ "players", "", "list who is connected", NULL, player_options, "coopctl rooms players --q ada", run_players },
+	{ "players", "", "list who is connected", NULL, player_options, "coopctl rooms players --find ada",
+	  run_players },
 	{ "disconnect", "USER", "end a player's connection", "USER is his number, as players has it.", NULL,
 	  "coopctl rooms disconnect 12", run_disconnect },
 	{ 0 },

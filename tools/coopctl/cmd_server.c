@@ -230,11 +230,17 @@ static void print_texts(const char *title, const json_t *texts)
 
 static enum ctl_exit run_reload(struct ctl *c)
 {
+	static const struct print_column fields[] = {
+		{ "Changes", "changed", PRINT_TEXT },
+		{ "Needs a restart", "restart", PRINT_TEXT },
+		{ 0 },
+	};
 	static const struct action reload = {
 		.method = "POST",
 		.path   = "/reload",
 		.what   = "read the configuration again",
 		.done   = "",
+		.fields = fields,
 	};
 	json_t       *answer = NULL;
 	enum ctl_exit e      = act_quietly(&answer, c, &reload, c->args, NULL);

@@ -44,8 +44,8 @@ static const struct print_column disk[] = {
 };
 
 static const struct print_column listeners[] = {
-	{ "part", "part", PRINT_TEXT },
-	{ "address", "address", PRINT_TEXT },
+	{ "PART", "part", PRINT_TEXT },
+	{ "ADDRESS", "address", PRINT_TEXT },
 	{ 0 },
 };
 

@@ -229,6 +229,36 @@ static void number_text(char *out, size_t cap, const json_t *value, enum print_f
 	}
 }
 
+static void put_piece(FILE *out, const struct ctl *c, const char *name, const json_t *value)
+{
+	AUTO(auto_free) char *text    = print_value(c, value, PRINT_TEXT);
+	AUTO(auto_free) char *escaped = print_escape(name);
+
+	fprintf(out, "%s%s%s%s", ftell(out) > 0 ? ", " : "", escaped, *name ? " " : "", text);
+}
+
+/* What lies in an array or object, in one line: "rate 12, queue 3". */
+static char *pieces(const struct ctl *c, const json_t *value)
+{
+	char         *text = NULL;
+	size_t        len  = 0, i;
+	FILE         *out  = text_open(&text, &len);
+	const char   *name;
+	const json_t *piece;
+
+	json_array_foreach(value, i, piece)
+	{
+		put_piece(out, c, "", piece);
+	}
+	/* The walk itself takes a json_t that could be changed. */
+	json_object_foreach((json_t *)(uintptr_t)value, name, piece)
+	{
+		put_piece(out, c, name, piece);
+	}
+	fclose(out);
+	return text;
+}
+
 char *print_value(const struct ctl *c, const json_t *value, enum print_format format)
 {
 	char out[128] = "";
@@ -245,11 +275,8 @@ char *print_value(const struct ctl *c, const json_t *value, enum print_format fo
 		number_text(out, sizeof(out), value, format);
 		return strdup(out);
 	}
-	if (!json_is_string(value)) {
-		AUTO(auto_free) char *compact = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-
-		return print_escape(compact ? compact : "");
-	}
+	if (!json_is_string(value))
+		return pieces(c, value);
 	if ((format == PRINT_AGO || format == PRINT_TIME) &&
 	    time_text(out, sizeof(out), json_string_value(value), format == PRINT_TIME))
 		return strdup(out);

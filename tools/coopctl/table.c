@@ -114,12 +114,23 @@ static void pad(FILE *out, size_t n)
 	fprintf(out, "%*s", (int)n, "");
 }
 
+/* How many columns of the row there are up to the last that is not empty. */
+static size_t columns_used(const struct table *t, size_t row)
+{
+	size_t n = t->column_count;
+
+	while (n > 1 && t->cells[row * t->column_count + n - 1][0] == '\0')
+		n--;
+	return n;
+}
+
 /* One row, never wider than the terminal. */
 static void print_row(const struct table *t, FILE *out, size_t row)
 {
-	size_t left = t->c->columns > 0 ? t->c->columns : SIZE_MAX;
+	size_t left         = t->c->columns > 0 ? t->c->columns : SIZE_MAX;
+	size_t used_columns = columns_used(t, row);
 
-	for (size_t i = 0; i < t->column_count; i++) {
+	for (size_t i = 0; i < used_columns; i++) {
 		size_t gap   = i > 0 ? GAP : 0;
 		size_t room  = left > gap ? left - gap : 0;
 		size_t width = t->widths[i] < room ? t->widths[i] : room;
@@ -129,7 +140,7 @@ static void print_row(const struct table *t, FILE *out, size_t row)
 
 		AUTO(auto_free) char *cell  = print_cut(t->cells[row * t->column_count + i], width);
 		size_t                used  = print_width(cell);
-		bool                  last  = i + 1 == t->column_count || room - width <= GAP;
+		bool                  last  = i + 1 == used_columns || room - width <= GAP;
 		enum print_color      color = row == 0                              ? PRINT_BOLD
 		                              : t->columns[i].format == PRINT_STATE ? color_of(cell)
 		                                                                    : PRINT_PLAIN;
