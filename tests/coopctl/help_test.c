@@ -78,17 +78,17 @@ static const char *value_for(const struct ctl_option *o)
 static enum ctl_exit parses(const struct ctl_group *g, const struct ctl_command *cmd, const struct ctl_option *o)
 {
 	char             option[60];
-	char            *argv[8] = { "coopctl", (char *)(uintptr_t)g->name };
+	const char      *argv[8] = { "coopctl", g->name };
 	int              argc    = 2;
 	struct ctl       c       = { 0 };
 	enum ctl_instead instead;
 
 	if (*cmd->name)
-		argv[argc++] = (char *)(uintptr_t)cmd->name;
+		argv[argc++] = cmd->name;
 	snprintf(option, sizeof(option), "--%s", o->name);
 	argv[argc++] = option;
 	if (o->value)
-		argv[argc++] = (char *)(uintptr_t)value_for(o);
+		argv[argc++] = value_for(o);
 	argv[argc++] = "--help";
 	return ctl_parse(&c, &instead, argc, argv);
 }
@@ -189,7 +189,7 @@ static void run_examples(const struct ctl_group *g, const struct ctl_command *cm
 	(void)g;
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		char                 *at = strstr(line, "coopctl ");
-		char                 *argv[40];
+		const char           *argv[40];
 		int                   argc = 0;
 		struct ctl            c    = { 0 };
 		enum ctl_instead      instead;

@@ -92,12 +92,12 @@ static void become(const struct coopctl_run *run, const char *const *args, pid_t
 	if (getppid() != test || chdir(data_folder()) != 0)
 		_exit(125);
 	set_environment(run);
-	for (; *args; args++)
-		argv[n++] = *args;
 	if (run->socket) {
 		argv[n++] = "--socket";
 		argv[n++] = run->socket;
 	}
+	for (; *args; args++)
+		argv[n++] = *args;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	close_range(3, ~0U, 0);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "coopctl/print.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -147,16 +148,19 @@ void client_fini(struct ctl *c)
 	c->curl = NULL;
 }
 
-/* A token goes over plain HTTP where nobody else can listen. */
+/* A token goes over plain HTTP where nobody else can listen: to this machine, by address or by the one name that means it. */
 static bool is_loopback_url(const char *url)
 {
-	static const char *const hosts[] = { "localhost", "127.", "[::1]" };
-	const char              *host    = strstr(url, "://");
+	char           host[64] = "";
+	struct in_addr v4;
+	const char    *at = strstr(url, "://");
 
-	for (size_t i = 0; host && i < COUNT_OF(hosts); i++)
-		if (strncmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
-			return true;
-	return false;
+	if (!at || !text_format(host, sizeof(host), "%.*s", (int)strcspn(at + 3, "/"), at + 3))
+		return false;
+	if (strncmp(host, "[::1]", 5) == 0)
+		return host[5] == '\0' || host[5] == ':';
+	host[strcspn(host, ":")] = '\0';
+	return strcmp(host, "localhost") == 0 || (inet_pton(AF_INET, host, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }
 
 static struct curl_slist *header(struct curl_slist *list, const char *line)

@@ -2,8 +2,6 @@
 #include "coopctl/client.h"
 #include "coopctl/print.h"
 
-#include "base/auto.h"
-
 static const struct print_column fields[] = {
 	{ "State", "state", PRINT_STATE },
 	{ "Store", "store", PRINT_STATE },
@@ -11,6 +9,7 @@ static const struct print_column fields[] = {
 	{ "Started", "started_at", PRINT_TIME },
 	{ "Running for", "uptime_s", PRINT_SECONDS },
 	{ "Production", "production", PRINT_YES },
+	{ "Switched off", "parts_off", PRINT_TEXT },
 	{ "Drain since", "drain.since_at", PRINT_TIME },
 	{ "Drain until", "drain.deadline_at", PRINT_TIME },
 	{ 0 },
@@ -49,26 +48,21 @@ static const struct print_column listeners[] = {
 	{ 0 },
 };
 
-/* The names of those parts that are switched off, in one line. */
-static void print_parts_off(const json_t *parts)
+/* The names of the parts that are switched off, as a text among the others; nothing when all are on. */
+static void note_parts_off(json_t *status)
 {
+	json_t       *off = json_array();
 	const char   *name;
 	const json_t *on;
-	bool          any = false;
 
-	/* The walk itself takes a json_t that could be changed. */
-	json_object_foreach((json_t *)(uintptr_t)parts, name, on)
+	json_object_foreach(json_object_get(status, "parts"), name, on)
 	{
-		if (json_is_true(on))
-			continue;
-
-		AUTO(auto_free) char *escaped = print_escape(name);
-
-		printf("%s%s", any ? ", " : "\nSwitched off: ", escaped);
-		any = true;
+		if (!json_is_true(on))
+			json_array_append_new(off, json_string(name));
 	}
-	if (any)
-		putchar('\n');
+	if (json_array_size(off) > 0)
+		json_object_set(status, "parts_off", off);
+	json_decref(off);
 }
 
 static enum ctl_exit run_status(struct ctl *c)
@@ -81,6 +75,7 @@ static enum ctl_exit run_status(struct ctl *c)
 	if (c->json) {
 		print_json(stdout, status);
 	} else {
+		note_parts_off(status);
 		print_fields(c, stdout, status, fields);
 		print_heading(c, stdout, "How many");
 		print_fields(c, stdout, status, counts);
@@ -88,7 +83,6 @@ static enum ctl_exit run_status(struct ctl *c)
 		print_fields(c, stdout, status, disk);
 		print_heading(c, stdout, "Listeners");
 		print_table(c, stdout, json_object_get(status, "listeners"), listeners);
-		print_parts_off(json_object_get(status, "parts"));
 	}
 	json_decref(status);
 	return CTL_OK;

@@ -123,8 +123,8 @@ enum ctl_exit ctl_fail(const struct ctl *c, enum ctl_exit e, const char *code, c
 /* What the first words of the command line chose to have printed instead of anything being done. */
 enum ctl_instead { CTL_RUN, CTL_HELP, CTL_VERSION, CTL_MAN };
 
-/* Reads argv into *c, which is zeroed. A mistake has been said when it is not CTL_OK. */
-enum ctl_exit ctl_parse(struct ctl *c, enum ctl_instead *instead, int argc, char **argv);
+/* Reads argv, which has to last, into *c, which is zeroed. A mistake has been said when it is not CTL_OK. */
+enum ctl_exit ctl_parse(struct ctl *c, enum ctl_instead *instead, int argc, const char *const *argv);
 
 /* The group of this name, the command of it; NULL: there is none. */
 const struct ctl_group   *ctl_group_find(const char *name);

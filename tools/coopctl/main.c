@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 
 	use_utf8();
 
-	enum ctl_exit e = ctl_parse(&c, &instead, argc, argv);
+	enum ctl_exit e = ctl_parse(&c, &instead, argc, (const char *const *)argv);
 
 	if (e == CTL_OK)
 		e = run(&c, instead);

@@ -184,7 +184,7 @@ static enum ctl_exit add_value(struct ctl *c, const struct ctl_option *option, c
 }
 
 /* argv[*at] is an option, "--name", "--name=value", "-x" or "-xvalue"; moves *at over a value that stands behind it. */
-static enum ctl_exit read_option(struct ctl *c, int *at, int argc, char **argv)
+static enum ctl_exit read_option(struct ctl *c, int *at, int argc, const char *const *argv)
 {
 	const char              *word   = argv[*at];
 	bool                     is_one = word[1] != '-';
@@ -202,7 +202,7 @@ static enum ctl_exit read_option(struct ctl *c, int *at, int argc, char **argv)
 	}
 	if (*text == '=')
 		text++;
-	else if (*text == '\0' && *at + 1 < argc)
+	else if (*text == '\0' && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
 		text = argv[++*at];
 	else if (*text == '\0')
 		return ctl_fail(c, CTL_USAGE, "usage", "--%s needs a value: --%s %s", option->name, option->name,
@@ -251,7 +251,7 @@ static enum ctl_exit check_args(const struct ctl *c)
 /* --- All of it --- */
 
 /* The first word that is no option, or the value of one, before the command is known; argc: there is none. */
-static int first_word(int from, int argc, char **argv)
+static int first_word(int from, int argc, const char *const *argv)
 {
 	for (int i = from; i < argc; i++) {
 		const char              *name   = argv[i] + strspn(argv[i], "-");
@@ -268,7 +268,7 @@ static int first_word(int from, int argc, char **argv)
 }
 
 /* Which command it is; *words: the argv positions of its one or two words, argc for one that is not there. */
-static enum ctl_exit read_command(struct ctl *c, int words[2], int argc, char **argv)
+static enum ctl_exit read_command(struct ctl *c, int words[2], int argc, const char *const *argv)
 {
 	words[0] = first_word(1, argc, argv);
 	words[1] = argc;
@@ -293,7 +293,7 @@ static enum ctl_exit read_command(struct ctl *c, int words[2], int argc, char **
 	return CTL_OK;
 }
 
-static enum ctl_exit read_rest(struct ctl *c, const int words[2], int argc, char **argv)
+static enum ctl_exit read_rest(struct ctl *c, const int words[2], int argc, const char *const *argv)
 {
 	bool          only_args = false;
 	enum ctl_exit e         = CTL_OK;
@@ -324,7 +324,7 @@ static size_t terminal_columns(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-enum ctl_exit ctl_parse(struct ctl *c, enum ctl_instead *instead, int argc, char **argv)
+enum ctl_exit ctl_parse(struct ctl *c, enum ctl_instead *instead, int argc, const char *const *argv)
 {
 	int words[2];
 

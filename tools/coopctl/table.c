@@ -170,36 +170,52 @@ void print_table(const struct ctl *c, FILE *out, const json_t *items, const stru
 	free(t.cells);
 }
 
-void print_fields(const struct ctl *c, FILE *out, const json_t *object, const struct print_column *fields)
+/* How wide the titles may be, so that the values have some room beside them. */
+static size_t title_width(const struct ctl *c, const json_t *object, const struct print_column *fields)
 {
-	size_t widest = 0;
+	enum { VALUE_MIN = 8 };
 
-	for (const struct print_column *f = fields; f->title; f++) {
-		size_t width = print_member(object, f->member) ? print_width(f->title) : 0;
+	size_t widest = 0, most = c->columns > 2 * (GAP + VALUE_MIN) ? c->columns - GAP - VALUE_MIN : c->columns / 2;
+
+	for (; fields->title; fields++) {
+		size_t width = print_member(object, fields->member) ? print_width(fields->title) : 0;
 
 		widest = width > widest ? width : widest;
 	}
-	for (const struct print_column *f = fields; f->title; f++) {
-		const json_t *member = print_member(object, f->member);
+	return c->columns > 0 && widest > most ? most : widest;
+}
 
-		if (!member)
-			continue;
+static void print_field(const struct ctl *c, FILE *out, const struct print_column *f, const json_t *member,
+                        size_t width)
+{
+	AUTO(auto_free) char *title = print_cut(f->title, width);
+	AUTO(auto_free) char *value = print_value(c, member, f->format == PRINT_YES ? PRINT_TEXT : f->format);
+	size_t                room  = c->columns > width + GAP ? c->columns - width - GAP : c->columns ? 1 : SIZE_MAX;
+	AUTO(auto_free) char *cut   = print_cut(value, room);
+	enum print_color      color = f->format == PRINT_STATE ? color_of(value) : PRINT_PLAIN;
 
-		AUTO(auto_free) char *value = print_value(c, member, f->format == PRINT_YES ? PRINT_TEXT : f->format);
-		size_t                room  = c->columns > widest + GAP ? c->columns - widest - GAP : SIZE_MAX;
-		AUTO(auto_free) char *cut   = print_cut(value, room);
-		enum print_color      color = f->format == PRINT_STATE ? color_of(value) : PRINT_PLAIN;
+	fprintf(out, "%s%s%s", print_color(c, PRINT_BOLD), title, print_color(c, PRINT_PLAIN));
+	pad(out, width - print_width(title) + GAP);
+	fprintf(out, "%s%s%s\n", color ? print_color(c, color) : "", cut, color ? print_color(c, PRINT_PLAIN) : "");
+}
 
-		fprintf(out, "%s%s%s", print_color(c, PRINT_BOLD), f->title, print_color(c, PRINT_PLAIN));
-		pad(out, widest - print_width(f->title) + GAP);
-		fprintf(out, "%s%s%s\n", color ? print_color(c, color) : "", cut,
-		        color ? print_color(c, PRINT_PLAIN) : "");
+void print_fields(const struct ctl *c, FILE *out, const json_t *object, const struct print_column *fields)
+{
+	size_t width = title_width(c, object, fields);
+
+	for (; fields->title; fields++) {
+		const json_t *member = print_member(object, fields->member);
+
+		if (member)
+			print_field(c, out, fields, member, width);
 	}
 }
 
 void print_heading(const struct ctl *c, FILE *out, const char *text)
 {
-	fprintf(out, "\n%s%s%s\n", print_color(c, PRINT_BOLD), text, print_color(c, PRINT_PLAIN));
+	AUTO(auto_free) char *cut = print_cut(text, c->columns ? c->columns : SIZE_MAX);
+
+	fprintf(out, "\n%s%s%s\n", print_color(c, PRINT_BOLD), cut, print_color(c, PRINT_PLAIN));
 }
 
 void print_list(const struct ctl *c, const json_t *list, const struct print_column *columns, const char *none)
