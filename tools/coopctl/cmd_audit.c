@@ -15,9 +15,15 @@ static enum ctl_exit run_audit(struct ctl *c)
 }
 
 static const struct ctl_option options[] = {
-	{ .name = "who", .value = "WHO", .help = "done by: root, or a part of the name of a token", .query = "who" },
-	{ .name = "action", .value = "ACTION", .help = "of this name: game.close", .query = "action" },
-	{ .name = "target", .value = "TARGET", .help = "done to this", .query = "target" },
+	{ .name  = "who",
+	  .value = "WHO",
+	  .help  = "done by whose name has this in it: root, or a token's name",
+	  .query = "who" },
+	{ .name  = "action",
+	  .value = "ACTION",
+	  .help  = "of this name, campaign.revoke, or of this kind, campaign",
+	  .query = "action" },
+	{ .name = "target", .value = "TARGET", .help = "done to what has this in its name", .query = "target" },
 	{ .name  = "since",
 	  .value = "WHEN",
 	  .kind  = CTL_MOMENT,

@@ -81,7 +81,8 @@ static enum ctl_exit run_show(struct ctl *c)
 	if (e != CTL_OK)
 		return e;
 
-	AUTO(auto_free) char *path = client_path("/campaigns/%s", campaign.id);
+	AUTO(auto_free)
+	char *path = client_query(client_path("/campaigns/%s", campaign.id), "number", ctl_value(c, "number"));
 
 	return list_show(c, path, fields, lists);
 }
@@ -89,8 +90,8 @@ static enum ctl_exit run_show(struct ctl *c)
 static const struct ctl_option list_options[] = {
 	{ .name = "find", .value = "TEXT", .help = "with this in the name, or an id that begins so", .query = "q" },
 	{ .name = "owner", .value = "PLAYER", .help = "owned by the player of this id", .query = "owner" },
-	{ .name = "member", .value = "PLAYER", .help = "with this player as owner or member", .query = "member" },
-	{ .name = "level", .value = "LEVEL", .help = "whose newest checkpoint is of this level", .query = "level" },
+	{ .name = "member", .value = "PLAYER", .help = "with this player as a member", .query = "member" },
+	{ .name = "level", .value = "LEVEL", .help = "with this in the level", .query = "level" },
 	{ .name  = "min-bytes",
 	  .value = "SIZE",
 	  .kind  = CTL_BYTES,
@@ -116,19 +117,22 @@ static const struct ctl_option list_options[] = {
 	{ 0 },
 };
 
+#define NUMBER                                                                                        \
+	{                                                                                             \
+		.name = "number", .value = "N", .kind = CTL_NUMBER,                                   \
+		.help = "which, when the trash has several of one id (list --trash); else the newest" \
+	}
+
+static const struct ctl_option show_options[] = { NUMBER, { 0 } };
+
 static const struct ctl_option download_options[] = {
 	{ .name = "output", .letter = 'o', .value = "FILE", .help = "where to; - is standard output" },
 	{ .name = "of-version", .value = "N", .kind = CTL_NUMBER, .help = "an older checkpoint, as show lists them" },
+	NUMBER,
 	{ 0 },
 };
 
-static const struct ctl_option unrevoke_options[] = {
-	{ .name  = "number",
-	  .value = "N",
-	  .kind  = CTL_NUMBER,
-	  .help  = "which, when the trash has several of one id; else the newest" },
-	{ 0 },
-};
+static const struct ctl_option unrevoke_options[] = { NUMBER, { 0 } };
 
 static const struct ctl_option transfer_options[] = {
 	{ .name = "force", .help = "also when the new owner has no room for it" },
@@ -145,7 +149,7 @@ static const struct ctl_command commands[] = {
 	  "10M\n"
 	  "coopctl campaigns --trash only --json",
 	  run_list },
-	{ "show", "CAMPAIGN", "show one with its members and checkpoints", WHICH, NULL,
+	{ "show", "CAMPAIGN", "show one with its members and checkpoints", WHICH, show_options,
 	  "coopctl campaigns show island\ncoopctl campaigns show 0123456789abcdef", run_show },
 	{ "download", "CAMPAIGN", "fetch a checkpoint", WHICH "\n\nA file that is there already is asked about.",
 	  download_options,

@@ -94,10 +94,13 @@ static enum ctl_exit run_web(struct ctl *c)
 		json_object_set_new(answer, "url", json_string(link));
 		print_json(stdout, answer);
 	} else {
+		const char *port = strrchr(url, ':') + 1;
+
 		printf("%s/#%s\n", url, safe);
-		fputs("Open it within a minute, in a browser on this machine; it works once.\n"
-		      "From elsewhere: ssh -L 10002:127.0.0.1:10002 SERVER, then open it there.\n",
-		      stderr);
+		fprintf(stderr,
+		        "Open it within a minute, in a browser on this machine; it works once.\n"
+		        "From elsewhere: ssh -L %s:127.0.0.1:%s SERVER, then open it there.\n",
+		        port, port);
 	}
 	json_decref(answer);
 	return e;
