@@ -94,13 +94,11 @@ static enum ctl_exit run_web(struct ctl *c)
 		json_object_set_new(answer, "url", json_string(link));
 		print_json(stdout, answer);
 	} else {
-		const char *port = strrchr(url, ':') + 1;
-
 		printf("%s/#%s\n", url, safe);
-		fprintf(stderr,
-		        "Open it within a minute, in a browser on this machine; it works once.\n"
-		        "From elsewhere: ssh -L %s:127.0.0.1:%s SERVER, then open it there.\n",
-		        port, port);
+		fputs("Open it within a minute; it works once.\n", stderr);
+		if (!c->where.url)
+			fprintf(stderr, "From another machine: ssh -L %s:%s SERVER, then open it there.\n",
+			        strrchr(url, ':') + 1, url + strlen("http://"));
 	}
 	json_decref(answer);
 	return e;
