@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/base64.h"
 #include "base/hex.h"
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_get.h"
 #include "cloud/rest.h"
 #include "os/clock.h"
@@ -140,7 +141,8 @@ struct download {
 	struct cloud     *cloud;
 	struct cloud_get *get;
 	struct rest_who   who;
-	uint64_t          bytes;    /* of the whole checkpoint */
+	uint64_t          bytes; /* of the whole checkpoint */
+	int64_t           version;
 	bool              is_part;  /* of it, by a Range */
 	bool              is_whole; /* its last byte was read, and that was noted */
 };
@@ -186,8 +188,10 @@ static void note_loaded(const struct download *d)
  */
 static void on_last_piece(struct download *d)
 {
-	if (!d->is_whole)
+	if (!d->is_whole) {
 		note_loaded(d);
+		cloud_event_loaded(d->who.campaign, d->version, d->bytes, d->who.digest, CLOUD_BY_REST);
+	}
 	d->is_whole = true;
 }
 
@@ -233,9 +237,10 @@ static enum err open_download(struct download **out, struct checkpoint_row *row,
 		free(d);
 		return e;
 	}
-	d->cloud = c;
-	d->bytes = (uint64_t)row->bytes;
-	*out     = d;
+	d->cloud   = c;
+	d->bytes   = (uint64_t)row->bytes;
+	d->version = row->version;
+	*out       = d;
 	return ERR_OK;
 }
 

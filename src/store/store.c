@@ -76,6 +76,7 @@ struct store {
 	/* Of the store thread. */
 	int64_t            space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
 	bool               warned_log, warned_space;
+	int64_t            measured_commits; /* how many there were when sizes were last looked at */
 	bool               clock_trusted;
 	int64_t            day;       /* of uptime */
 	bool               trash_due; /* a day began */
@@ -452,7 +453,9 @@ enum err store_open(struct store **out, const struct conf *conf, FILE *report)
 
 	if (!s)
 		return ERR_NOMEM;
-	s->lock_fd     = -1;
+	s->lock_fd          = -1;
+	s->measured_commits = -1;
+	metric_set(M_CLOUD_MAX_BYTES, conf->limits.cloud_total);
 	s->limits      = conf->limits;
 	s->orphan_days = conf->cloud_orphan_days;
 	atomic_store(&s->has_space, true);
@@ -528,11 +531,25 @@ void store_poke(struct store *s)
 
 /* --- What the store thread does by the clock --- */
 
-static int64_t log_bytes(const struct store *s)
+static int64_t bytes_of(const char *path)
 {
 	struct stat st;
 
-	return stat(s->paths.log, &st) == 0 ? st.st_size : 0;
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+/* Figures for operators; nothing is decided by them. What nobody has changed needs no second look. */
+static void measure_sizes(struct store *s)
+{
+	int64_t    commits = metric_get(M_STORE_COMMITS);
+	AUTO_QUERY q       = db_query(s->db, Q_BLOB_TOTALS);
+
+	metric_set(M_STORE_DATABASE_BYTES, bytes_of(s->paths.database));
+	if (commits == s->measured_commits || q_row(&q) != ERR_OK)
+		return;
+	s->measured_commits = commits;
+	metric_set(M_BLOBS, q_get_int(&q, 0));
+	metric_set(M_BLOBS_BYTES, q_get_int(&q, 1));
 }
 
 /* Logs when it becomes true, not each time it is. */
@@ -546,7 +563,7 @@ static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, c
 static void measure_space(struct store *s)
 {
 	uint64_t free_bytes = 0;
-	int64_t  log        = log_bytes(s);
+	int64_t  log        = bytes_of(s->paths.log);
 
 	metric_set(M_STORE_WAL_BYTES, log);
 	bool log_big = log > s->limits.store_wal_max;
@@ -561,6 +578,7 @@ static void measure_space(struct store *s)
 		          "uploads and copies are refused until there is more; make room where the data folder is");
 	}
 	atomic_store(&s->has_space, !log_big && !space_low);
+	measure_sizes(s);
 }
 
 static enum err run_upkeep(struct job *job, struct db *db)
