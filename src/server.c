@@ -87,7 +87,7 @@ static bool build_admin(struct server *s)
 		                            .rooms  = s->rooms.rooms,
 		                            .p2p    = s->conf->p2p_enable ? s->p2p.p2p : NULL };
 
-	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &parts);
+	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &s->health, &parts);
 }
 
 static bool bind_listeners(struct server *s)

@@ -7,6 +7,7 @@
 #include "admin/admin_serve.h"
 #include "api/api.h"
 #include "cloud/cloud.h"
+#include "health/health_serve.h"
 #include "lobby/lobby_serve.h"
 #include "p2p/p2p_serve.h"
 #include "rooms/rooms_serve.h"
@@ -17,10 +18,13 @@
 #include <stdbool.h>
 
 struct server_admin { /* all zeros: not wanted */
-	struct api        *api;
-	struct admin      *admin;
-	const struct conf *conf;
-	int                socket; /* listening, until admin has it; 0: none */
+	struct api          *api;
+	struct admin_server  server;
+	struct admin        *by_socket, *by_tcp;
+	const struct conf   *conf;
+	const struct health *health;
+	int                  socket; /* listening, until by_socket has it; 0: none */
+	struct listeners     tcp;
 };
 
 /* Whose routes there are; NULL: switched off. */
@@ -33,9 +37,12 @@ struct server_admin_parts {
 	struct p2p          *p2p;
 };
 
-/* Binds the listeners. False, after a sentence on standard error. */
+/* Adds the routes of all parts. */
+enum err server_admin_routes(struct api *a, struct admin_server *server, const struct server_admin_parts *p);
+
+/* Between store_open and store_start. Binds the listeners. health must outlive it. False, after a sentence on standard error. */
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
-                        const struct server_admin_parts *parts);
+                        const struct health *health, const struct server_admin_parts *parts);
 bool server_admin_start(struct server_admin *s);
 void server_admin_poke(struct server_admin *s);
 

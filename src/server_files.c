@@ -24,7 +24,10 @@
 
 static int64_t listeners(const struct conf *conf)
 {
-	size_t count = conf->admin_enable ? 1 : 0;
+	size_t count = 0;
+
+	if (conf->admin_enable)
+		count += 1 + conf->admin_listen.count;
 
 	if (conf->http_enable)
 		count += conf->http_listen.count + (conf->tls_cert[0] ? conf->http_tls_listen.count : 0);
@@ -65,7 +68,9 @@ static int64_t first_needs(const struct conf *conf, int64_t open, const struct s
 	if (conf->http_enable)
 		need += l->http_connections + at->http_leaving + PER_TRANSFER * l->http_transfers;
 	if (conf->admin_enable)
-		need += 2 * l->admin_connections; /* as many again are on their way out */
+		need += 2 * (l->admin_connections + (conf->admin_listen.count > 0
+		                                             ? l->admin_tcp_connections
+		                                             : 0)); /* as many again are on their way out */
 	if (conf->signal_enable)
 		need += l->signal_unproved + at->signal_peers;
 	if (conf->rooms_enable)

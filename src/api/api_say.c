@@ -13,7 +13,7 @@
 
 #define TIME_BYTES     32
 #define KEY_BYTES_MAX  64
-#define TEXT_CHARS_MAX 256
+#define TEXT_CHARS_MAX 1024
 
 enum err api_answer(struct api_call *c, int status, struct json *j)
 {
@@ -52,6 +52,8 @@ enum err api_say_error(struct http_answer *a, enum err e, const char *problem)
 	json_put_text(error, "code", err_rest(e));
 	json_put_text(error, "message", problem[0] ? problem : err_people(e));
 	json_put_json(j, "error", error);
+	if (e == ERR_TOKEN)
+		http_answer_field(a, "WWW-Authenticate", "Bearer");
 	return http_answer_json(a, err_http(e), j);
 }
 

@@ -332,7 +332,7 @@ static void put_defaults(struct load *l)
 
 		if (!l->conf.origins[id].text)
 			put(l, row, conf_row_default(row, production),
-			    production && row->production ? "production default" : "default");
+			    production && row->production ? CONF_ORIGIN_PRODUCTION : CONF_ORIGIN_DEFAULT);
 	}
 }
 
