@@ -10,6 +10,7 @@
 #include "server.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -87,7 +88,7 @@ static bool build_admin(struct server *s)
 		                            .rooms  = s->rooms.rooms,
 		                            .p2p    = s->conf->p2p_enable ? s->p2p.p2p : NULL };
 
-	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &s->health, &parts);
+	return server_admin_build(&s->admin, s->loop, s->store, s->ws, s->conf, &s->health, &parts);
 }
 
 static bool bind_listeners(struct server *s)
@@ -306,6 +307,8 @@ static void on_stop(void *arg)
 	s->stopping = true;
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
+	event_emit(E_SERVER_DRAINING, event_bool("on", true));
+	server_admin_leave(&s->admin);
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
@@ -406,6 +409,8 @@ static void greet(const struct server *s)
 {
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
+	metric_set(M_PROCESS_START_SECONDS, clock_wall_ms() / 1000);
+	event_emit(E_SERVER_READY, event_word("version", COOPD_VERSION));
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
 	if (!s->conf->server_production && takes_a_page(STDOUT_FILENO))
 		print_what_now(s);
@@ -503,6 +508,7 @@ static void take_down(struct server *s)
 	server_p2p_free(&s->p2p);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
+	server_admin_free(&s->admin);
 	if (s->loop)
 		loop_free(s->loop);
 	listeners_close(&s->tunnel_plain);

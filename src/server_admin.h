@@ -4,6 +4,7 @@
 #ifndef SERVER_ADMIN_H
 #define SERVER_ADMIN_H
 
+#include "admin/admin_events.h"
 #include "admin/admin_serve.h"
 #include "api/api.h"
 #include "cloud/cloud.h"
@@ -25,6 +26,11 @@ struct server_admin { /* all zeros: not wanted */
 	const struct health *health;
 	int                  socket; /* listening, until by_socket has it; 0: none */
 	struct listeners     tcp;
+	struct ws           *ws;
+	struct admin_events *events;
+	int                  events_socket;     /* listening, until the door has it; 0: none */
+	bool                 has_events_socket; /* its file is to be removed */
+	struct listeners     events_tcp;
 };
 
 /* Whose routes there are; NULL: switched off. */
@@ -41,12 +47,16 @@ struct server_admin_parts {
 enum err server_admin_routes(struct api *a, struct admin_server *server, const struct server_admin_parts *p);
 
 /* Between store_open and store_start. Binds the listeners. health must outlive it. False, after a sentence on standard error. */
-bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
-                        const struct health *health, const struct server_admin_parts *parts);
+bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, struct ws *ws,
+                        const struct conf *conf, const struct health *health, const struct server_admin_parts *parts);
 bool server_admin_start(struct server_admin *s);
 void server_admin_poke(struct server_admin *s);
 
+/* The server ends: viewers get what happened up to now. Before ws_stop. */
+void server_admin_leave(struct server_admin *s);
+
 /* After loop_end_asks. */
 void server_admin_stop(struct server_admin *s);
+void server_admin_free(struct server_admin *s); /* after loop_drain and ws_free */
 
 #endif

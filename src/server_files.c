@@ -27,7 +27,7 @@ static int64_t listeners(const struct conf *conf)
 	size_t count = 0;
 
 	if (conf->admin_enable)
-		count += 1 + conf->admin_listen.count;
+		count += 2 + conf->admin_listen.count + conf->admin_events_listen.count;
 
 	if (conf->http_enable)
 		count += conf->http_listen.count + (conf->tls_cert[0] ? conf->http_tls_listen.count : 0);
@@ -67,6 +67,8 @@ static int64_t first_needs(const struct conf *conf, int64_t open, const struct s
 
 	if (conf->http_enable)
 		need += l->http_connections + at->http_leaving + PER_TRANSFER * l->http_transfers;
+	if (conf->admin_enable)
+		need += 2 * l->admin_viewers; /* as many again have not shown their token */
 	if (conf->admin_enable)
 		need += 2 * (l->admin_connections + (conf->admin_listen.count > 0
 		                                             ? l->admin_tcp_connections

@@ -4,6 +4,7 @@
 #include "server_reload.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "net/addr.h"
 #include "os/log.h"
 
@@ -79,6 +80,7 @@ static void apply(struct reload *r)
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
 	log_info("server", 0, "reloads", "done");
+	event_emit(E_SERVER_RELOADED, event_bool("ok", true));
 	log_report(LOG_WARN, report);
 }
 
@@ -93,6 +95,7 @@ static void take(struct loop_post *post)
 		forget(r);
 	} else {
 		log_error("server", 0, "reloads", "nothing changed; the configuration has errors");
+		event_emit(E_SERVER_RELOADED, event_bool("ok", false));
 		log_report(LOG_ERROR, r->report);
 	}
 	free(TAKE(r->report));
