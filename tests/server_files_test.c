@@ -24,6 +24,7 @@ static void prepare(void)
 	conf.signal_enable = true;
 	conf.tls_cert      = none;
 	conf.http_listen   = (struct conf_list){ .words = address, .count = 1 };
+	conf.admin_listen  = (struct conf_list){ .words = address, .count = 1 };
 	conf.tunnel_listen = (struct conf_list){ .words = address, .count = 1 };
 	conf.signal_listen = (struct conf_list){ .words = address, .count = 1 };
 	conf.rooms_enable  = true;
@@ -56,8 +57,8 @@ static int64_t total(const struct server_files *f)
 	const struct limits *l = &conf.limits;
 
 	return l->http_connections + f->http_leaving + 2 * l->http_transfers + 2 * l->admin_connections +
-	       f->ws_connections + 2 * f->cloud_vaults + l->signal_unproved + f->signal_peers + f->rooms_connections +
-	       (conf.rooms_relay ? 4 * f->rooms_streams : 0) + TCP_LEAVING_MAX;
+	       2 * l->admin_tcp_connections + f->ws_connections + 2 * f->cloud_vaults + l->signal_unproved +
+	       f->signal_peers + f->rooms_connections + (conf.rooms_relay ? 4 * f->rooms_streams : 0) + TCP_LEAVING_MAX;
 }
 
 /* The fewest with which it starts. */

@@ -119,10 +119,11 @@ static struct api_bound *bind_route(struct api *a, const struct api_route *route
 		b->routes[0].handler = on_request;
 		return b;
 	}
-	b->text.max       = route->body_max ? route->body_max : API_BODY_BYTES_MAX;
-	b->text.handle    = on_text;
-	b->body.text      = &b->text;
-	b->routes[0].body = &b->body;
+	b->text.max           = route->body_max ? route->body_max : API_BODY_BYTES_MAX;
+	b->text.handle        = on_text;
+	b->text.may_be_absent = true;
+	b->body.text          = &b->text;
+	b->routes[0].body     = &b->body;
 	return b;
 }
 

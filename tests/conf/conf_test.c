@@ -553,20 +553,28 @@ Test(conf, a_socket_path_fits_or_is_refused)
 	char run[200];
 	char text[300];
 
-	/* 107 bytes in all: 96 and "/admin.sock" */
+	/* 107 bytes in all: 95 and "/events.sock" */
 	memset(run, 'r', sizeof(run));
-	(void)snprintf(text, sizeof(text), "[server]\nrun = %.96s\n", run);
+	(void)snprintf(text, sizeof(text), "[server]\nrun = %.95s\n", run);
 	struct conf c = load_text(text);
-	cr_expect_eq(strlen(c.admin_socket), 107);
+	cr_expect_eq(strlen(c.admin_events_socket), 107);
 	conf_fini(&c);
 
-	char expected[400];
+	char expected[800];
 	(void)snprintf(text, sizeof(text), "[server]\nrun = %.97s\n", run);
 	(void)snprintf(expected, sizeof(expected),
 	               "from server.run: admin.socket: \"%.97s/admin.sock\" has 108 bytes; "
+	               "the path of a unix socket has at most 107, choose a shorter server.run\n"
+	               "from server.run: admin.events_socket: \"%.97s/events.sock\" has 109 bytes; "
 	               "the path of a unix socket has at most 107, choose a shorter server.run\n",
-	               run);
+	               run, run);
 	expect_refused(text, expected);
+}
+
+Test(conf, one_socket_cannot_be_two)
+{
+	expect_refused("[admin]\nsocket = s\nevents_socket = s\n",
+	               "text:3: admin.events_socket: is the same as admin.socket\n");
 }
 
 Test(conf, given_paths_are_not_derived)

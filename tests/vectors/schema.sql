@@ -11,6 +11,70 @@ FROM campaigns c
 JOIN members m ON m.campaign = c.number
 WHERE c.trashed_ms IS NULL AND m.state = 0;
 
+CREATE TABLE admin_tokens (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32), -- SHA-256 of the token's 32 bytes
+	name       TEXT NOT NULL,
+	role       INTEGER NOT NULL CHECK (role IN (1, 2)),          -- 1: viewer, 2: operator
+	made_ms    INTEGER NOT NULL,
+	made_by    TEXT NOT NULL,
+	expires_ms INTEGER,                                          -- NULL: never
+	used_ms    INTEGER,                                          -- last use, to the minute; NULL: never
+	revoked_ms INTEGER                                           -- NULL: it was not
+) STRICT;
+
+CREATE TABLE audit (
+	id       INTEGER PRIMARY KEY AUTOINCREMENT,
+	at_ms    INTEGER NOT NULL,
+	who      TEXT NOT NULL,  -- "root", "uid 1000", "token 3 (name)"
+	via      TEXT NOT NULL CHECK (via IN ('unix', 'tcp')),
+	address  TEXT NOT NULL,  -- in clear
+	action   TEXT NOT NULL,  -- "campaign.revoke"
+	target   TEXT NOT NULL,  -- "campaigns/00112233445566aa"
+	detail   TEXT NOT NULL,  -- what was asked for, as JSON; no secrets
+	result   TEXT NOT NULL,  -- "begun", "ok", or the error's code
+	ended_ms INTEGER         -- NULL: it has not, or the server ended before
+) STRICT;
+
+CREATE INDEX audit_by_time ON audit (at_ms);
+
+CREATE VIEW audit_trail AS
+SELECT id,
+       datetime(at_ms / 1000, 'unixepoch') AS at,
+       who,
+       via,
+       address,
+       action,
+       target,
+       detail,
+       result
+FROM audit
+ORDER BY id DESC;
+
+CREATE VIEW ban_list AS
+SELECT id,
+       CASE kind WHEN 0 THEN 'address' WHEN 1 THEN 'player' WHEN 2 THEN 'identity' ELSE 'name' END AS kind,
+       value,
+       reason,
+       made_by,
+       datetime(made_ms / 1000, 'unixepoch') AS made,
+       datetime(until_ms / 1000, 'unixepoch') AS until -- empty: for ever
+FROM bans
+ORDER BY id;
+
+CREATE TABLE bans (
+	id       INTEGER PRIMARY KEY AUTOINCREMENT,
+	kind     INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3), -- 0: address or network, 1: player, 2: identity, 3: name
+	value    TEXT NOT NULL,    -- as people read it, in one form only, so that it is there once
+	reason   TEXT NOT NULL,
+	made_ms  INTEGER NOT NULL,
+	made_by  TEXT NOT NULL,    -- as in the audit trail
+	until_ms INTEGER,          -- NULL: for ever
+	UNIQUE (kind, value)
+) STRICT;
+
+CREATE INDEX bans_by_end ON bans (until_ms) WHERE until_ms IS NOT NULL;
+
 CREATE TABLE blob_garbage (
 	hash   BLOB PRIMARY KEY CHECK (length(hash) = 32),
 	is_old INTEGER NOT NULL CHECK (is_old IN (0, 1)) -- noted before this start: the file goes to blobs/.trash instead
@@ -392,6 +456,18 @@ SELECT datetime(k.stored_ms / 1000, 'unixepoch') AS stored,
 FROM checkpoints k
 JOIN campaigns c ON c.number = k.campaign
 WHERE c.trashed_ms IS NULL AND k.stored_ms >= unixepoch('now', 'start of day') * 1000;
+
+CREATE VIEW token_list AS
+SELECT id,
+       name,
+       iif(role = 2, 'operator', 'viewer') AS role,
+       made_by,
+       datetime(made_ms / 1000, 'unixepoch') AS made,
+       datetime(expires_ms / 1000, 'unixepoch') AS expires, -- empty: never
+       datetime(used_ms / 1000, 'unixepoch') AS used,
+       datetime(revoked_ms / 1000, 'unixepoch') AS revoked
+FROM admin_tokens
+ORDER BY id;
 
 CREATE TABLE uptime_days (
 	day       INTEGER PRIMARY KEY CHECK (day > 0), -- counted from 1; days on which the server did not run have no number
