@@ -45,7 +45,7 @@ struct loop {
 	_Atomic(struct loop_post *) posts; /* the newest first */
 	_Atomic(bool)               stopping;
 	bool                        running, settling;
-	int64_t                     tick_us; /* when the last tick was; 0: there was none */
+	int64_t                     tick_us; /* when the last tick was */
 	pthread_t                   thread;  /* of loop_run, while running */
 	struct work                 work;
 	size_t                      work_count; /* begun and not done */
@@ -84,11 +84,9 @@ static void note_lag(struct loop *l)
 	int64_t now_us = clock_lap_us();
 	int64_t lag_us = now_us - l->tick_us - WHEEL_SLOT_MS * 1000 - 1000;
 
-	if (l->tick_us != 0) {
-		metric_observe(H_LOOP_LAG, lag_us);
-		if (lag_us > STALL_US)
-			event_emit(E_SERVER_STALLED, event_int("ms", lag_us / 1000));
-	}
+	metric_observe(H_LOOP_LAG, lag_us);
+	if (lag_us > STALL_US)
+		event_emit(E_SERVER_STALLED, event_int("ms", lag_us / 1000));
 	l->tick_us = now_us;
 }
 
@@ -307,6 +305,7 @@ void loop_run(struct loop *l)
 	l->thread     = pthread_self();
 	l->running    = true;
 	l->now->fresh = false;
+	l->tick_us    = clock_lap_us();
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	l->running = false;
 }

@@ -40,7 +40,7 @@ static size_t rows_below(const char *head)
 	size_t      count = 0;
 
 	cr_assert_not_null(at, "no table %s", head);
-	for (at = strchr(at, '\n'); at && at[1] == '|'; at = strchr(at + 1, '\n'))
+	for (at = strchr(at + 1, '\n'); at && at[1] == '|'; at = strchr(at + 1, '\n'))
 		count++;
 	return count - 1; /* the line of dashes */
 }
