@@ -432,6 +432,7 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
 		{ "admin_connections", share->admin_connections, asked->admin_connections },
 		{ "admin_tcp_connections", share->admin_tcp_connections, asked->admin_tcp_connections },
+		{ "admin_viewers", share->admin_viewers, asked->admin_viewers },
 	};
 	size_t used = 0;
 
@@ -465,7 +466,8 @@ static bool share_files(struct server *s)
 		                                          .rooms_connections     = l->rooms_connections,
 		                                          .rooms_streams         = l->rooms_streams,
 		                                          .admin_connections     = l->admin_connections,
-		                                          .admin_tcp_connections = l->admin_tcp_connections };
+		                                          .admin_tcp_connections = l->admin_tcp_connections,
+		                                          .admin_viewers         = l->admin_viewers };
 	s->http_leaving          = share.http_leaving;
 	l->ws_connections        = share.ws_connections;
 	l->cloud_vaults          = share.cloud_vaults;
@@ -474,6 +476,7 @@ static bool share_files(struct server *s)
 	l->rooms_streams         = share.rooms_streams;
 	l->admin_connections     = share.admin_connections;
 	l->admin_tcp_connections = share.admin_tcp_connections;
+	l->admin_viewers         = share.admin_viewers;
 	return true;
 }
 

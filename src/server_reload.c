@@ -70,6 +70,7 @@ static void apply(struct reload *r)
 	             r->running->limits.admin_connections);
 	keep_lowered(&r->fresh.limits.admin_tcp_connections, r->parts.asked.admin_tcp_connections,
 	             r->running->limits.admin_tcp_connections);
+	keep_lowered(&r->fresh.limits.admin_viewers, r->parts.asked.admin_viewers, r->running->limits.admin_viewers);
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (r->parts.tcp)
