@@ -10,6 +10,7 @@
 #include "server.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -102,6 +103,7 @@ static bool build_admin(struct server *s)
 		                            .rooms    = s->rooms.rooms,
 		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
 		                            .bans     = &s->bans,
+		                            .ws       = s->ws,
 		                            .health   = &s->health,
 		                            .stop     = on_stop,
 		                            .stop_arg = s };
@@ -325,6 +327,8 @@ static void on_stop(void *arg)
 	s->stopping = true;
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
+	event_emit(E_SERVER_DRAINING, event_bool("on", true));
+	server_admin_leave(&s->admin);
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
@@ -427,6 +431,8 @@ static void greet(const struct server *s)
 {
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
+	metric_set(M_PROCESS_START_SECONDS, clock_wall_ms() / 1000);
+	event_emit(E_SERVER_READY, event_word("version", COOPD_VERSION));
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
 	if (!s->conf->server_production && takes_a_page(STDOUT_FILENO))
 		print_what_now(s);
@@ -448,6 +454,7 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
 		{ "admin_connections", share->admin_connections, asked->admin_connections },
 		{ "admin_tcp_connections", share->admin_tcp_connections, asked->admin_tcp_connections },
+		{ "admin_viewers", share->admin_viewers, asked->admin_viewers },
 	};
 	size_t used = 0;
 
@@ -481,7 +488,8 @@ static bool share_files(struct server *s)
 		                                          .rooms_connections     = l->rooms_connections,
 		                                          .rooms_streams         = l->rooms_streams,
 		                                          .admin_connections     = l->admin_connections,
-		                                          .admin_tcp_connections = l->admin_tcp_connections };
+		                                          .admin_tcp_connections = l->admin_tcp_connections,
+		                                          .admin_viewers         = l->admin_viewers };
 	s->http_leaving          = share.http_leaving;
 	l->ws_connections        = share.ws_connections;
 	l->cloud_vaults          = share.cloud_vaults;
@@ -490,6 +498,7 @@ static bool share_files(struct server *s)
 	l->rooms_streams         = share.rooms_streams;
 	l->admin_connections     = share.admin_connections;
 	l->admin_tcp_connections = share.admin_tcp_connections;
+	l->admin_viewers         = share.admin_viewers;
 	return true;
 }
 
@@ -530,6 +539,7 @@ static void take_down(struct server *s)
 	server_p2p_free(&s->p2p);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
+	server_admin_free(&s->admin);
 	if (s->loop)
 		loop_free(s->loop);
 	listeners_close(&s->tunnel_plain);

@@ -5,6 +5,7 @@
 #define SERVER_ADMIN_H
 
 #include "admin/admin_control.h"
+#include "admin/admin_events.h"
 #include "admin/admin_serve.h"
 #include "api/api.h"
 #include "cloud/cloud.h"
@@ -33,6 +34,11 @@ struct server_admin { /* all zeros: not wanted */
 	struct reload       *reload; /* set by the server before start */
 	int                  socket; /* listening, until by_socket has it; 0: none */
 	struct listeners     tcp;
+	struct ws           *ws;
+	struct admin_events *events;
+	int                  events_socket;     /* listening, until the door has it; 0: none */
+	bool                 has_events_socket; /* its file is to be removed */
+	struct listeners     events_tcp;
 };
 
 /* Whose routes there are; NULL: switched off. */
@@ -44,6 +50,7 @@ struct server_admin_parts {
 	struct rooms        *rooms;
 	struct p2p          *p2p;
 	struct server_bans  *bans; /* is always there */
+	struct ws           *ws;   /* the same */
 	/* What operators do to the whole. */
 	struct health *health;
 	void (*stop)(void *arg); /* as SIGTERM does; loop thread */
@@ -59,7 +66,11 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 bool server_admin_start(struct server_admin *s);
 void server_admin_poke(struct server_admin *s);
 
+/* The server ends: viewers get what happened up to now. Before ws_stop. */
+void server_admin_leave(struct server_admin *s);
+
 /* After loop_end_asks. */
 void server_admin_stop(struct server_admin *s);
+void server_admin_free(struct server_admin *s); /* after loop_drain and ws_free */
 
 #endif

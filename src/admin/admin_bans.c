@@ -7,6 +7,7 @@
 #include "admin/admin_serve.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/text.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -312,6 +313,9 @@ static enum err on_add(struct api_call *c, void *part)
 	name_target(c, &a.ban); /* with its id now */
 	ending.count += ending.bans->end_http(ending.bans->arg, &a.ban, ending.do_end);
 	if (!c->dry_run)
+		event_emit(E_BAN_ADDED, event_int("ban", a.row.id), event_word("ban_kind", ban_kind_name(a.ban.kind)),
+		           event_word("value", a.ban.value), event_word("by", c->who->who));
+	if (!c->dry_run)
 		log_info("admin", 0, "bans", "id=%" PRId64 " kind=%s ends=%zu", a.row.id, ban_kind_name(a.ban.kind),
 		         ending.count);
 	return say_added(c, &a, ending.count);
@@ -353,6 +357,7 @@ static enum err on_remove(struct api_call *c, void *part)
 		if (e != ERR_OK)
 			return e;
 		ban_remove(row.id);
+		event_emit(E_BAN_REMOVED, event_int("ban", row.id), event_word("by", c->who->who));
 	}
 	return api_answer(c, 200, api_done());
 }

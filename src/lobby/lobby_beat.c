@@ -160,6 +160,7 @@ static enum err leave(struct lobby_ask *q, struct lobby *l)
 
 	lobby_log_id(id, l->id);
 	metric_inc(M_LOBBY_LEFT);
+	lobby_event_gone(l->id, "left");
 	log_info("lobby", 0, "closes", "lobby=%s live=%lld", id, (long long)lobby_count(q->m));
 	lobby_free(l);
 	return e == ERR_OK ? lobby_say_ok(q->a) : e;

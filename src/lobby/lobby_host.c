@@ -4,6 +4,7 @@
  * An announce is decided under the lock, kept without it, and admitted under it again: what a host is told it has, a
  * restart does not take away. While it is kept the lobby is pending: it counts, and nobody sees it.
  */
+#include "base/event.h"
 #include "lobby/lobby_inside.h"
 
 #include "base/auto.h"
@@ -12,6 +13,7 @@
 #include "base/metric.h"
 #include "base/text.h"
 #include "crypt/hash.h"
+#include "net/addr_event.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
@@ -97,6 +99,10 @@ static void log_opened(const struct newborn *n)
 	log_info("lobby", 0, "opens", "lobby=%s name=\"%s\" game=%s build=%d conn=%s address=%s proved=%s live=%lld",
 	         id, name, n->announce.game, n->announce.proto, n->announce.is_direct ? "direct" : "p2p", client,
 	         n->who.is_proved ? "yes" : "no", (long long)lobby_count(n->q->m));
+	event_emit(E_LOBBY_ANNOUNCED, event_id("lobby", n->who.id),
+	           event_text("name", n->announce.name, strlen(n->announce.name)),
+	           event_text("game", n->announce.game, strlen(n->announce.game)),
+	           event_int("version", n->announce.proto), event_addr("from", http_client(n->q->rq)));
 }
 
 static void log_untold(int64_t count)
@@ -137,6 +143,7 @@ static void bury(struct lobby_master *m, struct lobby *l)
 	lobby_keep_forget(m->keep, l->id);
 	lobby_log_id(id, l->id);
 	metric_inc(M_LOBBY_PUSHED_OUT);
+	lobby_event_gone(l->id, "pushed_out");
 	log_info("lobby", 0, "pushed-out", "lobby=%s silent=%llds", id,
 	         (long long)((clock_mono_ms() - l->beat_ms) / 1000));
 	lobby_free(l);

@@ -179,4 +179,7 @@ void lobby_server_name(char out[LOBBY_HOST_BYTES], const struct lobby_ask *q);
 void lobby_log_id(char out[LOBBY_ID_TEXT_BYTES], const uint8_t id[LOBBY_ID_BYTES]);
 void lobby_log_text(char out[LOBBY_LOG_TEXT_BYTES], const char *text);
 
+/* For operators who watch: it is gone, and why in a word. */
+void lobby_event_gone(const uint8_t id[LOBBY_ID_BYTES], const char *reason);
+
 #endif

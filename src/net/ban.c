@@ -1,10 +1,12 @@
 #include "net/ban.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/hex.h"
 #include "base/map.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "net/addr_event.h"
 #include "os/clock.h"
 #include "os/random.h"
 
@@ -302,14 +304,16 @@ static bool is_over(const struct ban *b, int64_t now_ms)
 
 /* --- Asking --- */
 
-/* With the lock held. */
-static bool strikes(enum ban_kind kind, const void *key)
+/* With the lock held. from: NULL when it is not known. */
+static bool strikes(enum ban_kind kind, const void *key, const struct addr *from)
 {
 	struct entry *e = map_get(&table.by_key[kind], key);
 
 	if (!e || (e->ban.until_ms != 0 && is_over(&e->ban, clock_wall_ms())))
 		return false;
 	atomic_fetch_add_explicit(&e->hits, 1, memory_order_relaxed);
+	event_emit(E_BAN_HIT, event_int("ban", e->ban.id), event_word("ban_kind", ban_kind_name(kind)),
+	           from ? event_addr("from", from) : event_null("from"));
 	return true;
 }
 
@@ -318,7 +322,7 @@ static bool has(enum ban_kind kind, const void *key)
 	bool found;
 
 	pthread_rwlock_rdlock(&table.lock);
-	found = table.is_made && strikes(kind, key);
+	found = table.is_made && strikes(kind, key, NULL);
 	pthread_rwlock_unlock(&table.lock);
 	return found;
 }
@@ -331,7 +335,7 @@ static bool has_net_of(const struct addr *a)
 	/* From the narrowest: that is the one that was most likely meant. */
 	for (size_t i = p ? p->count : 0; i > 0; i--) {
 		address_key(key, a, p->list[i - 1]);
-		if (strikes(BAN_ADDRESS, key))
+		if (strikes(BAN_ADDRESS, key, a))
 			return true;
 	}
 	return false;

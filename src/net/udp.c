@@ -26,6 +26,7 @@ struct udp_socket {
 	struct list        in_sockets;
 	struct list        in_sending; /* out holds something */
 	struct udp_out     out;
+	int64_t            out_bytes; /* of what is in it */
 	struct addr        bound;
 };
 
@@ -39,10 +40,14 @@ struct udp {
 
 static void send_all_of(struct udp_socket *s)
 {
+	size_t count   = s->out.count;
 	size_t dropped = udp_out_send(&s->out, s->fd);
 
 	if (dropped > 0)
 		metric_add(M_UDP_DROPPED, (int64_t)dropped);
+	metric_add(M_UDP_DATAGRAMS_OUT, (int64_t)(count - dropped));
+	metric_add(M_UDP_BYTES_OUT, s->out_bytes);
+	s->out_bytes = 0;
 }
 
 static void send_all(struct udp *u)
@@ -115,6 +120,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		count = take_batch(s, &bytes, now_ms);
 		total += count;
 	} while (count == UDP_BATCH && total < TURN_DATAGRAMS && bytes < TURN_BYTES);
+	metric_add(M_UDP_DATAGRAMS_IN, (int64_t)total);
+	metric_add(M_UDP_BYTES_IN, (int64_t)bytes);
 }
 
 enum err udp_new(struct udp **out, struct loop *l)
@@ -198,6 +205,7 @@ void udp_send(const struct udp_path *to, const void *bytes, size_t len)
 	memcpy(&ip, to->ip, sizeof(ip));
 	if (s->out.count == UDP_BATCH)
 		send_all_of(s);
+	s->out_bytes += (int64_t)len;
 	udp_out_add(&s->out, from, ip, to->port, bytes, len);
 	if (!s->udp->gathers)
 		send_all_of(s);

@@ -5,9 +5,11 @@
 
 #include "base/auto.h"
 #include "base/base64.h"
+#include "base/event.h"
 #include "base/hex.h"
 #include "base/metric.h"
 #include "crypt/hash.h"
+#include "net/addr_event.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
@@ -30,6 +32,17 @@ static void publish(const struct p2p *p)
 }
 
 /* Ends */
+
+static const char *end_word(enum p2p_end why)
+{
+	static const char *const words[] = {
+		[P2P_END_PEER] = "peer",     [P2P_END_NO_HELLO] = "no_hello", [P2P_END_MESSAGE] = "message",
+		[P2P_END_SILENT] = "silent", [P2P_END_REPLACED] = "replaced", [P2P_END_WAITING] = "waiting",
+		[P2P_END_SERVER] = "server",
+	};
+
+	return words[why];
+}
 
 static void count_end(enum p2p_end why)
 {
@@ -68,6 +81,9 @@ static bool begin_end(struct p2p_session *s, enum p2p_end why)
 		return false;
 	s->is_leaving = true;
 	count_end(why);
+	if (s->has_hello)
+		event_emit(E_P2P_SESSION_GONE, event_word("player", s->member.uid),
+		           event_word("reason", end_word(why)));
 	log_debug("p2p", s->id, "ends", "player=%s why=%d", s->member.uid, (int)why);
 	timer_clear(&s->timer);
 	forget(s);
@@ -267,6 +283,7 @@ void p2p_on_hello(struct p2p_session *s, const struct p2p_request *r, int64_t no
 	}
 	publish(s->p2p);
 	log_debug("p2p", s->id, "hello", "player=%s", s->member.uid);
+	event_emit(E_P2P_SESSION, event_word("player", s->member.uid), event_addr("from", &s->addr));
 	welcome(s, r);
 	s->ponged_ms = now_ms;
 	ping(s, now_ms);

@@ -55,6 +55,9 @@ void rooms_log_fini(struct rooms_log *log);
 /* Closed at accept. */
 void rooms_log_refused(struct rooms_log *log, enum rooms_refusal why);
 
+/* The first HELLO of a connection succeeded: for operators who watch. */
+void rooms_log_in(const struct rooms_peer *p);
+
 /* HELLO succeeded. */
 void rooms_log_hello(struct rooms_log *log, const struct rooms_peer *p);
 

@@ -219,6 +219,8 @@ static void on_hello(struct rooms_peer *p)
 	/* His patience is another one now; usually the timer finds that out by itself. */
 	if (silent_ms(p) < p->timer.at_ms)
 		timer_set(p->rooms->loop, &p->timer, silent_ms(p));
+	if (!p->is_named)
+		rooms_log_in(p);
 	p->is_named = true;
 	rooms_log_hello(&p->rooms->log, p);
 }

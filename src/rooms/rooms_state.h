@@ -122,6 +122,8 @@ struct rooms_host {
 	void (*room_gone)(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES]);
 	/* A room came to somebody at this address, whose owner has left: counts it as ROOM, over the limit too. */
 	void (*room_came)(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES]);
+	/* Nobody is in this room any more, and it is gone. NULL: nobody asks. */
+	void (*room_over)(void *arg, uint64_t room);
 	/* Asked before a score is looked at: whether a row that changes could be kept now. */
 	bool (*can_keep)(void *arg);
 	/* Whether nobody may have this name in this title; both as they came. NULL: somebody always may. */

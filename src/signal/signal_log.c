@@ -1,8 +1,10 @@
 #include "signal/signal_log.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "net/addr_event.h"
 #include "os/log.h"
 
 #include <inttypes.h>
@@ -153,6 +155,11 @@ static const char *about(char out[ABOUT_BYTES], const struct signal_about *who)
 	return out;
 }
 
+static void tell_gone(const struct signal_about *who, const char *reason)
+{
+	event_emit(E_SIGNAL_GONE, event_hex("identity", who->key, SIGNAL_KEY_BYTES), event_word("reason", reason));
+}
+
 void signal_log_admitted(struct signal_log *log, const struct signal_about *who)
 {
 	char text[ABOUT_BYTES];
@@ -167,6 +174,8 @@ void signal_log_registered(const struct signal_about *who)
 
 	metric_inc(M_SIGNAL_REGISTERED);
 	log_info("signal", who->id, "registered (key proved)", "%s", about(text, who));
+	event_emit(E_SIGNAL_REGISTERED, event_hex("identity", who->key, SIGNAL_KEY_BYTES),
+	           event_addr("from", who->addr));
 }
 
 void signal_log_replaced(const struct signal_about *who, uint64_t by)
@@ -175,12 +184,15 @@ void signal_log_replaced(const struct signal_about *who, uint64_t by)
 
 	metric_inc(reasons[SIGNAL_WHY_REPLACED].metric);
 	log_info("signal", who->id, "replaced", "by=%" PRIu64 " %s", by, about(text, who));
+	tell_gone(who, "replaced");
 }
 
 static void say_end(struct signal_log *log, const struct signal_about *who, const struct reason *r, const char *offered)
 {
 	char text[ABOUT_BYTES];
 
+	if (who->key)
+		tell_gone(who, r->word);
 	if (!is_told(log, who))
 		return;
 	log_info("signal", who->id, who->key ? "disconnected" : "refused", "reason=%s%s%s%s%s%s %s", r->word,
