@@ -15,7 +15,7 @@ const EVENTS_SHOWN = 8;
 const TILES = [
 	["games", "Games", "games"], ["friends", "Friends", "games"], ["lobbies", "Lobbies", "lobbies"], ["signal", "Signaling peers", "signal", "signal_peers"],
 	["rooms", "Rooms", "rooms"], ["room_players", "Players in rooms", "rooms"], ["p2p_sessions", "P2P sessions", "p2p"],
-	["players", "Players with a code", "players"], ["campaigns", "Campaigns", "campaigns"], ["bans", "Bans", "bans"],
+	["players", "Player codes", "players"], ["campaigns", "Campaigns", "campaigns"], ["bans", "Bans", "bans"],
 ];
 
 const perSecond = (n) => `${number(n)}/s`;
