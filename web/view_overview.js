@@ -103,13 +103,17 @@ export function list() {
 		if (live.status)
 			drawServer(box.server, live.status);
 	};
+	let frame = 0; // many events that come at once are drawn once
 	const off = listen((what) => {
 		if (what === "figures" || what === "status")
 			draw();
 		if (what === "status")
 			drawStatus();
 		if (what === "event" || what === "state")
-			drawEvents(box.events);
+			frame ||= requestAnimationFrame(() => {
+				frame = 0;
+				drawEvents(box.events);
+			});
 	});
 	// What the figures do not have, and all of it where no events come.
 	const timer = setInterval(() => document.visibilityState === "visible" && refreshStatus().catch(() => {}), POLL_MS);
@@ -125,6 +129,7 @@ export function list() {
 		destroy() {
 			clearInterval(timer);
 			off();
+			cancelAnimationFrame(frame);
 			all.forEach((chart) => chart.destroy());
 		},
 	};
