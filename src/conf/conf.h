@@ -99,8 +99,9 @@ struct conf_shown {
 enum err conf_show(struct conf_shown *out, const struct conf *c, size_t at);
 void     conf_shown_fini(struct conf_shown *s);
 
-/* A commented sample file; the settings table and the limits table of the README in Markdown. */
+/* A commented sample file; the manual page coopd.conf.5; the settings table and the limits table of the README in Markdown. */
 void conf_print_sample(FILE *out);
+void conf_print_man(FILE *out);
 void conf_print_settings_reference(FILE *out);
 void conf_print_limits_reference(FILE *out);
 

@@ -17,7 +17,7 @@
 static struct http_fixture f; /* for its settings and its clock */
 static struct api         *api;
 static struct admin       *admin;
-static char                dir[40], path[60];
+static char                dir[40], where[60];
 
 /* The numbers 1 to 5, from behind the cursor on. */
 static enum err on_numbers(struct api_call *c, void *part)
@@ -79,8 +79,8 @@ static void start(void)
 	http_fixture_init(&f);
 	strcpy(dir, "/tmp/coopd-api-XXXXXX");
 	cr_assert_not_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/s", dir);
-	cr_assert_eq(listen_unix(&on.fd, path, stderr), ERR_OK);
+	snprintf(where, sizeof(where), "%s/s", dir);
+	cr_assert_eq(listen_unix(&on.fd, where, stderr), ERR_OK);
 	cr_assert_eq(api_new(&api, NULL, NULL, &f.conf), ERR_OK);
 	cr_assert_eq(api_add(api, routes, api), ERR_OK);
 	cr_assert_eq(admin_start(&admin, api, &door, NULL, 0), ERR_OK);
@@ -91,7 +91,7 @@ static void stop(void)
 	admin_stop(admin);
 	api_free(api);
 	http_fixture_stop(&f);
-	unlink(path);
+	unlink(where);
 	rmdir(dir);
 }
 
@@ -99,7 +99,7 @@ TestSuite(api_page, .init = start, .fini = stop);
 
 static void expect(const char *target, int status, const char *want)
 {
-	struct http_result r = http_get_unix(path, target);
+	struct http_result r = http_get_unix(where, target);
 
 	cr_expect_eq(r.status, status, "%s: %s", target, r.body);
 	cr_expect_not_null(strstr(r.body, want), "%s: %s", target, r.body);
@@ -185,7 +185,7 @@ Test(api_say, members_are_for_people_and_programs)
 	api_put_time(j, "t", INT64_C(1796117400123));
 	api_put_time(j, "never", 0);
 	api_put_id(j, "id", id);
-	api_put_text(j, "x", "a\x01\xff\xe2\x80\xae", 6, 10);
+	api_put_text(j, "x", "a\x01\xff\xe2\x80\x8b", 6, 10);
 	api_put_text(j, "cut", "abcdef", 6, 3);
 	text = json_text(j);
 	cr_expect_str_eq(text, "{\"t\":\"2026-12-01T09:30:00Z\",\"never\":null,\"id\":\"00112233445566aa\","

@@ -215,8 +215,8 @@ Test(cloud_admin_look, pages_lose_and_repeat_nothing_of_what_was_stored_at_once)
 /* Some pages are empty, and the one that is looked for comes all the same. */
 Test(cloud_admin_look, a_long_search_comes_in_helpings)
 {
-	char path[200] = LIST "?q=number%201", next[80], found[4000];
-	int  pages     = 0;
+	char path[200], next[80], found[4000];
+	int  pages = 0;
 
 	make_many(250);
 	campaign_exec(s, "UPDATE campaigns SET name = 'needle' WHERE number = (SELECT min(number) FROM campaigns WHERE "
