@@ -425,6 +425,8 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 		{ "signal_peers", share->signal_peers, asked->signal_peers },
 		{ "rooms_connections", share->rooms_connections, asked->rooms_connections },
 		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
+		{ "admin_connections", share->admin_connections, asked->admin_connections },
+		{ "admin_tcp_connections", share->admin_tcp_connections, asked->admin_tcp_connections },
 	};
 	size_t used = 0;
 
@@ -452,17 +454,21 @@ static bool share_files(struct server *s)
 		log_warn("server", 0, "few-files",
 		         "limit=%ld %s: with LimitNOFILE= (systemd) or ulimit -n at %lld there is room for all", files,
 		         lowered, (long long)share.wanted);
-	s->asked             = (struct server_files){ .ws_connections    = l->ws_connections,
-		                                      .cloud_vaults      = l->cloud_vaults,
-		                                      .signal_peers      = l->signal_peers,
-		                                      .rooms_connections = l->rooms_connections,
-		                                      .rooms_streams     = l->rooms_streams };
-	s->http_leaving      = share.http_leaving;
-	l->ws_connections    = share.ws_connections;
-	l->cloud_vaults      = share.cloud_vaults;
-	l->signal_peers      = share.signal_peers;
-	l->rooms_connections = share.rooms_connections;
-	l->rooms_streams     = share.rooms_streams;
+	s->asked                 = (struct server_files){ .ws_connections        = l->ws_connections,
+		                                          .cloud_vaults          = l->cloud_vaults,
+		                                          .signal_peers          = l->signal_peers,
+		                                          .rooms_connections     = l->rooms_connections,
+		                                          .rooms_streams         = l->rooms_streams,
+		                                          .admin_connections     = l->admin_connections,
+		                                          .admin_tcp_connections = l->admin_tcp_connections };
+	s->http_leaving          = share.http_leaving;
+	l->ws_connections        = share.ws_connections;
+	l->cloud_vaults          = share.cloud_vaults;
+	l->signal_peers          = share.signal_peers;
+	l->rooms_connections     = share.rooms_connections;
+	l->rooms_streams         = share.rooms_streams;
+	l->admin_connections     = share.admin_connections;
+	l->admin_tcp_connections = share.admin_tcp_connections;
 	return true;
 }
 

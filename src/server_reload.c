@@ -65,6 +65,10 @@ static void apply(struct reload *r)
 	keep_lowered(&r->fresh.limits.rooms_connections, r->parts.asked.rooms_connections,
 	             r->running->limits.rooms_connections);
 	keep_lowered(&r->fresh.limits.rooms_streams, r->parts.asked.rooms_streams, r->running->limits.rooms_streams);
+	keep_lowered(&r->fresh.limits.admin_connections, r->parts.asked.admin_connections,
+	             r->running->limits.admin_connections);
+	keep_lowered(&r->fresh.limits.admin_tcp_connections, r->parts.asked.admin_tcp_connections,
+	             r->running->limits.admin_tcp_connections);
 	conf_reload(r->running, &r->fresh, out);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (r->parts.tcp)

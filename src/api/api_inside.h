@@ -75,6 +75,9 @@ enum err api_decode(char *out, size_t cap, size_t *len, const char *text);
 /* Checks that the query has only what the route knows, each once. */
 enum err api_query_check(struct api_call *c, const struct api_route *route);
 
+/* Where a page begins. "": at the beginning. ERR_MALFORMED. */
+enum err api_cursor_read(struct api_page *p, const char *cursor);
+
 /* {"error":{...}}; problem "" is err_people's sentence. */
 enum err api_say_error(struct http_answer *a, enum err e, const char *problem);
 

@@ -19,11 +19,11 @@ enum err api_answer(struct api_call *c, int status, struct json *j)
 {
 	AUTO(json_freep) struct json *owned = j;
 
-	if (!j)
+	if (!owned)
 		return ERR_NOMEM;
 	if (c->dry_run)
-		json_put_bool(j, "dry_run", true);
-	return http_answer_json(c->answer, status, j);
+		json_put_bool(owned, "dry_run", true);
+	return http_answer_json(c->answer, status, owned);
 }
 
 struct json *api_done(void)

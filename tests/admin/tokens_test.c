@@ -137,8 +137,9 @@ Test(admin_tokens, is_good_for_90_days_unless_said_otherwise)
 
 Test(admin_tokens, anything_else_is_none)
 {
-	static const char *const rows[] = {
-		WRONG, "", "00", WRONG "00", "zz", "00112233445566778899AABBCCDDEEFF00112233445566778899aabbccddeeff",
+	static const char        too_long[] = WRONG "00";
+	static const char *const rows[]     = {
+		    WRONG, "", "00", too_long, "zz", "00112233445566778899AABBCCDDEEFF00112233445566778899aabbccddeeff",
 	};
 	static const char *const fields[] = {
 		"Authorization: Basic YTpi\r\n",

@@ -140,27 +140,6 @@ Test(api_ask, a_query_has_only_what_the_route_knows)
 	}
 }
 
-Test(api_ask, a_text_in_the_query_is_whole_characters)
-{
-	static const struct {
-		const char *query, *want;
-	} rows[] = { { "q=a%20b", "a b" },       { "q=a+b", "a b" }, { "q=", "" },        { "", "" },
-		     { "q=%c3%a4", "\xc3\xa4" }, { "q=%ff", NULL },  { "q=a%00b", NULL }, { "q=%c3", NULL } };
-	char out[API_QUERY_BYTES];
-
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct api_request r;
-		enum err           e;
-
-		api_request_init(&r, rows[i].query, NULL, NULL);
-		e = api_query_text(out, &r.call, "q");
-		cr_expect_eq(e, rows[i].want ? ERR_OK : ERR_MALFORMED, "%s", rows[i].query);
-		if (rows[i].want)
-			cr_expect_str_eq(out, rows[i].want);
-		api_request_fini(&r);
-	}
-}
-
 /* --- The body --- */
 
 Test(api_ask, members_of_a_body_are_of_their_type_and_within_their_bounds)
@@ -199,10 +178,10 @@ Test(api_ask, a_member_that_is_not_known_is_named)
 	static const char *const known[] = { "a", NULL };
 	struct api_request       r;
 
-	api_request_init(&r, NULL, NULL, "{\"a\":1,\"evil\\u202e\\n\":2}");
+	api_request_init(&r, NULL, NULL, "{\"a\":1,\"evil\\u200b\\n\":2}");
 	cr_expect_eq(api_body_only(&r.call, known), ERR_UNKNOWN);
 	cr_expect_not_null(strstr(r.call.problem, "\"evil"), "%s", r.call.problem);
 	cr_expect_null(strchr(r.call.problem, '\n'));
-	cr_expect_null(strstr(r.call.problem, "\xe2\x80\xae"));
+	cr_expect_null(strstr(r.call.problem, "\xe2\x80\x8b"));
 	api_request_fini(&r);
 }

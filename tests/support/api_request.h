@@ -8,7 +8,7 @@
 #include "api/api.h"
 #include "net/http_request.h"
 
-struct api_request {
+struct api_request { /* only what needs no library: http_query finds nothing */
 	struct http_request rq;
 	struct http_answer  answer;
 	struct api_caller   who;

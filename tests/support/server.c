@@ -297,8 +297,8 @@ void server_launch(struct server *s)
 	s->rooms_port = s->rooms_status_port = 0;
 	s->p2p_port = s->p2p_alt_port = 0;
 	s->admin_port = s->admin_events_port = 0;
-	s->log_from                   = stat(s->log_path, &log) == 0 ? log.st_size : 0;
-	s->pid                        = fork();
+	s->log_from                          = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid                               = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
 	if (s->pid == 0)
 		become_server(s, test, program);
