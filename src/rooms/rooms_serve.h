@@ -1,6 +1,6 @@
 /*
  * Rooms, leaderboards, peer addresses, relay and streams, live, on one TCP and UDP port.  What it says, byte by byte:
- * src/rooms/PROTOCOL.md.  Everything here is for the loop thread, except what serves the status page.
+ * src/rooms/PROTOCOL.md.  Everything here is for the loop thread, except what serves the status page and operators.
  *
  *	net/tcp --> rooms_frame (cut) --> rooms_serve --> rooms_state (decide) --> rooms_out (queue) --> net/tcp
  *	   \_ first frame is a stream's --> rooms_leg --> rooms_stream_state --> net/splice
