@@ -302,9 +302,10 @@ Test(coopctl_behave, what_is_asked_of_the_server_is_what_the_words_say)
 	const struct coopctl_run run = { .socket = canned_socket(api) };
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		AUTO(coopctl_freep) struct coopctl_result r = coopctl(&run, cases[i][0]);
+		struct coopctl_result r = coopctl(&run, cases[i][0]);
 
 		cr_expect_str_eq(last_asked(api), cases[i][1], "%s: asks %s", cases[i][0], last_asked(api));
+		coopctl_freep(&r);
 	}
 	canned_stop(api);
 }

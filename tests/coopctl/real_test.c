@@ -54,7 +54,8 @@ static void begin(void)
 {
 	uint8_t id[ID_BYTES];
 
-	w.s      = server_start((const char *[]){ "limits.cloud_interval_ms=0", "admin.listen=127.0.0.1:0", NULL });
+	w.s      = server_start((const char *[]){ "limits.cloud_interval_ms=0", "admin.listen=127.0.0.1:0",
+	                                          "admin.events_listen=127.0.0.1:0", NULL });
 	w.run    = (struct coopctl_run){ .socket = w.s->admin_socket, .real_clock = true };
 	w.host   = host_open(w.s->tunnel_port, "A", &w.code);
 	w.friend = friend_join(w.s->tunnel_port, w.code, "visit", "B");
@@ -115,7 +116,9 @@ static void expect_shown(const char *words, const char *part)
 
 static void expect_done(const char *words)
 {
-	AUTO(coopctl_freep) struct coopctl_result r = run_words(words);
+	struct coopctl_result r = run_words(words);
+
+	coopctl_freep(&r);
 }
 
 static void expect_ends_with(const char *words, int status)

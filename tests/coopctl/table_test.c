@@ -124,7 +124,7 @@ Test(coopctl_table, colours_are_for_terminals_whose_owner_wants_them)
 /* Controls (C0 but the line's end, DEL, C1), marks of direction, and what nobody sees. */
 static void acts_on_nothing(const char *said, const char *words)
 {
-	static const char *const bad[] = { "\xc2\x9b", "\xe2\x80\xae", "\xe2\x80\x8b" };
+	static const char bad[][4] = { { '\xc2', '\x9b' }, { '\xe2', '\x80', '\xae' }, { '\xe2', '\x80', '\x8b' } };
 
 	for (const char *at = said; *at; at++)
 		cr_expect((unsigned char)*at >= 0x20 || *at == '\n', "%s: control %d", words, *at);
@@ -184,7 +184,7 @@ Test(coopctl_table, text_is_escaped_where_it_would_do_something)
 	expect_escaped("a\tb\nc", "a\\x09b\\x0ac");
 	expect_escaped("\x7f", "\\x7f");
 	expect_escaped("\xc2\x9b", "\\u{9b}");
-	expect_escaped("\xe2\x80\xae", "\\u{202e}");
+	expect_escaped((const char[]){ '\xe2', '\x80', '\xae', '\0' }, "\\u{202e}");
 	expect_escaped("\xff\xc0", "\\xff\\xc0");
 	expect_escaped("", "");
 }

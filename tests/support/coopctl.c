@@ -59,14 +59,19 @@ struct coopctl_result coopctl(const struct coopctl_run *run, const char *words)
 
 /* --- The program --- */
 
+static char *copy_of(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
 static void set_environment(const struct coopctl_run *run)
 {
-	static const char *const kept[] = { "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "PATH", "COOPCTL_BIN" };
+	static const char *const kept[] = { "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "PATH" };
 	char                    *values[COUNT_OF(kept)];
 	char                     columns[16];
 
 	for (size_t i = 0; i < COUNT_OF(kept); i++)
-		values[i] = getenv(kept[i]) ? strdup(getenv(kept[i])) : NULL;
+		values[i] = copy_of(getenv(kept[i]));
 	clearenv();
 	for (size_t i = 0; i < COUNT_OF(kept); i++)
 		if (values[i])
@@ -85,11 +90,12 @@ static void set_environment(const struct coopctl_run *run)
 static void become(const struct coopctl_run *run, const char *const *args, pid_t test)
 {
 	const char *argv[WORDS_MAX + 4] = { "coopctl" };
+	const char *program             = getenv("COOPCTL_BIN");
 	size_t      n                   = 1;
 	sigset_t    none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != test || chdir(data_folder()) != 0)
+	if (!program || getppid() != test || chdir(data_folder()) != 0)
 		_exit(125);
 	set_environment(run);
 	if (run->socket) {
@@ -101,7 +107,7 @@ static void become(const struct coopctl_run *run, const char *const *args, pid_t
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	close_range(3, ~0U, 0);
-	execv(getenv("COOPCTL_BIN"), (char *const *)(uintptr_t)argv);
+	execv(program, (char *const *)(uintptr_t)argv);
 	_exit(127);
 }
 

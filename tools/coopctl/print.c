@@ -229,58 +229,61 @@ static void number_text(char *out, size_t cap, const json_t *value, enum print_f
 	}
 }
 
-static void put_piece(FILE *out, const struct ctl *c, const char *name, const json_t *value)
+/* A value that is no array or object; one that lies inside of another is shown as JSON. */
+static char *flat(const json_t *value, enum print_format format)
 {
-	AUTO(auto_free) char *text    = print_value(c, value, PRINT_TEXT);
+	char                  out[128] = "";
+	AUTO(auto_free) char *compact  = NULL;
+
+	if (!value || json_is_null(value))
+		return strdup("-");
+	if (json_is_boolean(value))
+		return strdup(json_is_true(value) ? "yes" : format == PRINT_YES ? "" : "no");
+	if (json_is_number(value)) {
+		number_text(out, sizeof(out), value, format);
+		return strdup(out);
+	}
+	if (!json_is_string(value)) {
+		compact = json_dumps(value, JSON_COMPACT);
+		return print_escape(compact ? compact : "");
+	}
+	if ((format == PRINT_AGO || format == PRINT_TIME) &&
+	    time_text(out, sizeof(out), json_string_value(value), format == PRINT_TIME))
+		return strdup(out);
+	return print_escape(json_string_value(value));
+}
+
+static void put_piece(FILE *out, const char *name, const json_t *value)
+{
+	AUTO(auto_free) char *text    = flat(value, PRINT_TEXT);
 	AUTO(auto_free) char *escaped = print_escape(name);
 
 	fprintf(out, "%s%s%s%s", ftell(out) > 0 ? ", " : "", escaped, *name ? " " : "", text);
 }
 
-/* What lies in an array or object, in one line: "rate 12, queue 3". */
-static char *pieces(const struct ctl *c, const json_t *value)
+char *print_value(const struct ctl *c, const json_t *value, enum print_format format)
 {
 	char         *text = NULL;
 	size_t        len  = 0, i;
-	FILE         *out  = text_open(&text, &len);
+	FILE         *out  = NULL;
 	const char   *name;
 	const json_t *piece;
 
+	(void)c;
+	if (!json_is_array(value) && !json_is_object(value))
+		return flat(value, format);
+	out = text_open(&text, &len);
 	json_array_foreach(value, i, piece)
 	{
-		put_piece(out, c, "", piece);
+		put_piece(out, "", piece);
 	}
 	/* The walk itself takes a json_t that could be changed. */
 	json_object_foreach((json_t *)(uintptr_t)value, name, piece)
 	{
-		put_piece(out, c, name, piece);
+		put_piece(out, name, piece);
 	}
 	fclose(out);
 	return text;
-}
-
-char *print_value(const struct ctl *c, const json_t *value, enum print_format format)
-{
-	char out[128] = "";
-
-	(void)c;
-	if (json_is_boolean(value)) {
-		bool yes = json_is_true(value);
-
-		return strdup(yes ? "yes" : format == PRINT_YES ? "" : "no");
-	}
-	if (!value || json_is_null(value))
-		return strdup("-");
-	if (json_is_number(value)) {
-		number_text(out, sizeof(out), value, format);
-		return strdup(out);
-	}
-	if (!json_is_string(value))
-		return pieces(c, value);
-	if ((format == PRINT_AGO || format == PRINT_TIME) &&
-	    time_text(out, sizeof(out), json_string_value(value), format == PRINT_TIME))
-		return strdup(out);
-	return print_escape(json_string_value(value));
 }
 
 /* --- JSON --- */

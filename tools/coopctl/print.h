@@ -52,7 +52,10 @@ void print_list(const struct ctl *c, const json_t *list, const struct print_colu
 /* Member by its path with dots; NULL: not there. */
 const json_t *print_member(const json_t *object, const char *path);
 
-/* Its text as the format has it, escaped; for free(). "-" for null and what is not there. */
+/*
+ * Its text as the format has it, escaped; for free(). "-" for null and what is not there; what lies in an array or object in
+ * one line, "rate 12, queue 3".
+ */
 char *print_value(const struct ctl *c, const json_t *value, enum print_format format);
 
 /* A peer's text, escaped; for free(). */

@@ -58,7 +58,7 @@ static void fill(struct table *t, const json_t *items)
 	while (t->columns[t->column_count].title && t->column_count < COLUMNS_MAX)
 		t->column_count++;
 	t->row_count = 1 + json_array_size(items);
-	t->cells     = calloc(t->row_count * t->column_count, sizeof(*t->cells));
+	t->cells     = calloc(t->row_count * t->column_count + 1, sizeof(*t->cells));
 	if (!t->cells)
 		abort();
 	for (size_t i = 0; i < t->row_count * t->column_count; i++) {
