@@ -45,11 +45,11 @@ enum err server_admin_routes(struct server_admin *s, const struct server_admin_p
 
 /* --- What operators do to the whole --- */
 
-static enum err do_reload(struct admin_reload *out, void *server)
+static enum err do_reload(struct admin_reload *out, void *server, bool only_try)
 {
 	struct server_admin *s = server;
 	struct reload_result r;
-	enum err             e = reload_ask(&r, s->reload);
+	enum err             e = only_try ? reload_try(&r, s->reload) : reload_ask(&r, s->reload);
 
 	*out = (struct admin_reload){ .changed = r.changed, .restart = r.restart, .problems = r.problems };
 	return e;

@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "base/event.h"
+#include "base/text.h"
 #include "net/addr.h"
 #include "os/log.h"
 
@@ -14,6 +15,14 @@
 #include <time.h>
 
 #define ASK_PATIENCE_S 10
+#define PROBLEMS_MAX   20 /* of a configuration that are told; a file may have a mistake in each line */
+
+/* What a look at the files found. */
+struct loaded {
+	struct conf       fresh;
+	struct tls_cert  *cert;
+	struct http_cert *http_cert;
+};
 
 struct reload {
 	struct loop            *loop;
@@ -24,12 +33,9 @@ struct reload {
 	pthread_t               thread;
 	struct loop_post        post;
 	/* What the thread found; the loop's once it was posted. */
-	enum err          loaded;
-	struct conf       fresh;
-	struct tls_cert  *cert;
-	struct http_cert *http_cert;
-	char             *report;
-	size_t            report_len;
+	enum err      loaded;
+	struct loaded found;
+	char         *report;
 	/* For those who wait. */
 	pthread_mutex_t      lock; /* of what follows */
 	pthread_cond_t       ended;
@@ -49,11 +55,11 @@ static void log_report(enum log_level level, char *report)
 		log_line(level, "server", 0, "reloads", "%s", line);
 }
 
-static void forget(struct reload *r)
+static void forget(struct loaded *l)
 {
-	conf_fini(&r->fresh);
-	tls_cert_free(TAKE(r->cert));
-	http_cert_free(TAKE(r->http_cert));
+	conf_fini(&l->fresh);
+	tls_cert_free(TAKE(l->cert));
+	http_cert_free(TAKE(l->http_cert));
 }
 
 /* A limit that had to be lowered at the start, and is asked for as before, is nobody's change. */
@@ -63,26 +69,31 @@ static void keep_lowered(int64_t *fresh, int64_t asked, int64_t running)
 		*fresh = running;
 }
 
+static void keep_all_lowered(struct conf *fresh, const struct reload *r)
+{
+	keep_lowered(&fresh->limits.ws_connections, r->parts.asked.ws_connections, r->running->limits.ws_connections);
+	keep_lowered(&fresh->limits.signal_peers, r->parts.asked.signal_peers, r->running->limits.signal_peers);
+	keep_lowered(&fresh->limits.cloud_vaults, r->parts.asked.cloud_vaults, r->running->limits.cloud_vaults);
+	keep_lowered(&fresh->limits.rooms_connections, r->parts.asked.rooms_connections,
+	             r->running->limits.rooms_connections);
+	keep_lowered(&fresh->limits.rooms_streams, r->parts.asked.rooms_streams, r->running->limits.rooms_streams);
+	keep_lowered(&fresh->limits.admin_connections, r->parts.asked.admin_connections,
+	             r->running->limits.admin_connections);
+	keep_lowered(&fresh->limits.admin_tcp_connections, r->parts.asked.admin_tcp_connections,
+	             r->running->limits.admin_tcp_connections);
+	keep_lowered(&fresh->limits.admin_viewers, r->parts.asked.admin_viewers, r->running->limits.admin_viewers);
+}
+
 /* Texts of a reload that was taken; they are the result's. */
 static void apply_to(struct reload *r, FILE *out, FILE *changed)
 {
-	keep_lowered(&r->fresh.limits.ws_connections, r->parts.asked.ws_connections, r->running->limits.ws_connections);
-	keep_lowered(&r->fresh.limits.signal_peers, r->parts.asked.signal_peers, r->running->limits.signal_peers);
-	keep_lowered(&r->fresh.limits.cloud_vaults, r->parts.asked.cloud_vaults, r->running->limits.cloud_vaults);
-	keep_lowered(&r->fresh.limits.rooms_connections, r->parts.asked.rooms_connections,
-	             r->running->limits.rooms_connections);
-	keep_lowered(&r->fresh.limits.rooms_streams, r->parts.asked.rooms_streams, r->running->limits.rooms_streams);
-	keep_lowered(&r->fresh.limits.admin_connections, r->parts.asked.admin_connections,
-	             r->running->limits.admin_connections);
-	keep_lowered(&r->fresh.limits.admin_tcp_connections, r->parts.asked.admin_tcp_connections,
-	             r->running->limits.admin_tcp_connections);
-	keep_lowered(&r->fresh.limits.admin_viewers, r->parts.asked.admin_viewers, r->running->limits.admin_viewers);
-	conf_reload(r->running, &r->fresh, out, changed);
-	ws_cert_use(r->parts.ws, r->cert);
+	keep_all_lowered(&r->found.fresh, r);
+	conf_reload(r->running, &r->found.fresh, out, changed);
+	ws_cert_use(r->parts.ws, r->found.cert);
 	if (r->parts.tcp)
-		tcp_cert_use(r->parts.tcp, r->cert);
+		tcp_cert_use(r->parts.tcp, r->found.cert);
 	if (*r->parts.http)
-		http_cert_use(*r->parts.http, r->http_cert);
+		http_cert_use(*r->parts.http, r->found.http_cert);
 	if (r->parts.lobby)
 		lobby_reload(r->parts.lobby, r->running);
 	if (r->parts.signal)
@@ -210,7 +221,7 @@ static void take(struct loop_post *post)
 	r->under_way = false;
 	if (e == ERR_OK) {
 		e = apply(r, &result);
-		forget(r);
+		forget(&r->found);
 	} else {
 		result.problems = copy_text(r->report);
 		log_error("server", 0, "reloads", "nothing changed; the configuration has errors");
@@ -225,32 +236,100 @@ static void take(struct loop_post *post)
 }
 
 /* The configuration and the certificate, as each library wants it; all are good, or none is taken. */
-static enum err load(struct reload *r, FILE *report)
+static enum err load(struct loaded *l, const struct reload *r, FILE *report)
 {
-	enum err e = conf_load(&r->fresh, r->args, report);
+	enum err e = conf_load(&l->fresh, r->args, report);
 
 	if (e != ERR_OK)
 		return e;
-	e = tls_cert_load(&r->cert, r->running, report);
+	e = tls_cert_load(&l->cert, r->running, report);
 	if (e == ERR_OK)
-		e = http_cert_load(&r->http_cert, r->running, report);
+		e = http_cert_load(&l->http_cert, r->running, report);
 	if (e != ERR_OK)
-		forget(r);
+		forget(l);
+	return e;
+}
+
+/* The first lines, and that there are more, which takes less room than those. */
+static void shorten(char *report)
+{
+	char *end = report;
+
+	for (int lines = 0; end && lines < PROBLEMS_MAX; lines++) {
+		end = strchr(end, '\n');
+		end = end ? end + 1 : NULL;
+	}
+	if (end && *end)
+		text_copy(end, strlen(end) + 1, "and more\n");
+}
+
+/* As load; *report is for free(), NULL without memory. */
+static enum err load_and_report(struct loaded *l, char **report, const struct reload *r)
+{
+	size_t   len = 0;
+	FILE    *out = open_memstream(report, &len);
+	enum err e   = out ? load(l, r, out) : ERR_NOMEM;
+
+	if (out)
+		fclose(out);
+	if (*report)
+		shorten(*report);
 	return e;
 }
 
 static void *read_conf(void *arg)
 {
-	struct reload *r   = arg;
-	FILE          *out = open_memstream(&r->report, &r->report_len);
+	struct reload *r = arg;
 
-	r->loaded = ERR_NOMEM;
-	if (out) {
-		r->loaded = load(r, out);
-		fclose(out);
-	}
+	r->loaded = load_and_report(&r->found, &r->report, r);
 	loop_post(r->loop, &r->post);
 	return NULL;
+}
+
+/* --- Only tried --- */
+
+struct trial {
+	struct reload *reload;
+	struct loaded  found;
+	FILE          *restart, *changed;
+};
+
+static void compare(void *arg)
+{
+	struct trial *t = arg;
+
+	keep_all_lowered(&t->found.fresh, t->reload);
+	conf_compare(t->reload->running, &t->found.fresh, t->restart, t->changed);
+}
+
+static enum err compare_on_loop(struct reload_result *out, struct trial *t)
+{
+	size_t   restart_len = 0, changed_len = 0;
+	enum err e = ERR_NOMEM;
+
+	t->restart = open_memstream(&out->restart, &restart_len);
+	t->changed = open_memstream(&out->changed, &changed_len);
+	if (t->restart && t->changed)
+		e = loop_ask(t->reload->loop, compare, t);
+	if (t->restart)
+		fclose(t->restart);
+	if (t->changed)
+		fclose(t->changed);
+	return e;
+}
+
+enum err reload_try(struct reload_result *out, struct reload *r)
+{
+	struct trial t = { .reload = r };
+	enum err     e;
+
+	*out = (struct reload_result){ 0 };
+	e    = load_and_report(&t.found, &out->problems, r);
+	if (e != ERR_OK)
+		return e == ERR_NOMEM ? e : ERR_INVALID;
+	e = compare_on_loop(out, &t);
+	forget(&t.found);
+	return e;
 }
 
 struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, struct conf *running,
@@ -279,7 +358,7 @@ void reload_free(struct reload *r)
 	if (r->under_way) {
 		pthread_join(r->thread, NULL);
 		if (r->loaded == ERR_OK)
-			forget(r);
+			forget(&r->found);
 		free(r->report);
 	}
 	reload_result_fini(&r->result);

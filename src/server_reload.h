@@ -44,6 +44,9 @@ struct reload_result {
 	char *problems; /* of a configuration that was not taken */
 };
 enum err reload_ask(struct reload_result *out, struct reload *r);
+
+/* The same as far as it can be said without doing it. */
+enum err reload_try(struct reload_result *out, struct reload *r);
 void     reload_result_fini(struct reload_result *result);
 
 /* Those who wait for one hear ERR_DRAINING. Any thread. */

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "os/clock.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -32,15 +33,16 @@ static struct json *lines_of(char *text)
 
 static enum err on_reload(struct api_call *c, void *part)
 {
-	struct admin_control *control = part;
-	struct admin_reload   r       = { 0 };
-	AUTO(auto_free) char *changed = NULL, *restart = NULL, *problems = NULL;
-	struct json          *j;
-	enum err              e;
+	static const char *const known[] = { NULL };
+	struct admin_control    *control = part;
+	struct admin_reload      r       = { 0 };
+	AUTO(auto_free) char    *changed = NULL, *restart = NULL, *problems = NULL;
+	struct json             *j;
+	enum err                 e;
 
-	if (c->dry_run)
-		return api_answer(c, 200, api_done());
-	e        = control->reload(&r, control->server);
+	e = api_body_only(c, known);
+	if (e == ERR_OK)
+		e = control->reload(&r, control->server, c->dry_run);
 	changed  = r.changed;
 	restart  = r.restart;
 	problems = r.problems;
@@ -136,7 +138,16 @@ enum err admin_drain_json(struct json **out, const struct api_call *c, struct ad
 static enum err do_drain(struct api_call *c, struct looking *l, void (*run)(void *arg))
 {
 	enum err     e = api_on_loop(c, c->dry_run ? look : run, l);
-	struct json *j = e == ERR_OK ? drain_json(&l->drain) : NULL;
+	struct json *j;
+
+	if (c->dry_run && run == begin_drain)
+		l->drain = (struct admin_drain){ .is_on    = true,
+			                         .since_ms = l->drain.is_on ? l->drain.since_ms : clock_wall_ms(),
+			                         .deadline_ms =
+			                                 l->deadline_s ? clock_wall_ms() + l->deadline_s * 1000 : 0 };
+	if (c->dry_run && run == end_drain)
+		l->drain.is_on = false;
+	j = e == ERR_OK ? drain_json(&l->drain) : NULL;
 
 	if (j && run != look)
 		json_put_bool(j, "ok", true);

@@ -25,7 +25,7 @@ struct admin_control {
 	struct backup *backup;
 	void          *server;
 	/* HTTP thread. As reload_ask; what is filled is for free(), also after an error. */
-	enum err (*reload)(struct admin_reload *out, void *server);
+	enum err (*reload)(struct admin_reload *out, void *server, bool only_try);
 	/* Loop thread. deadline_s 0: none. */
 	void (*drain)(void *server, int64_t deadline_s);
 	void (*undrain)(void *server);

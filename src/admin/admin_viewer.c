@@ -351,9 +351,14 @@ static bool read_kinds(bool kinds[EVENT_KINDS], const struct json *j)
 
 static void on_filter(struct viewer *v, const struct json *j)
 {
-	enum json_kind figures = json_kind(j, "figures");
-	bool           kinds[EVENT_KINDS];
+	static const char *const known[] = { "op", "kinds", "figures", NULL };
+	enum json_kind           figures = json_kind(j, "figures");
+	bool                     kinds[EVENT_KINDS];
 
+	if (json_odd_member(j, known)) {
+		refuse(v, "unknown_member", "a filter has kinds and figures; look for a typing error");
+		return;
+	}
 	if (!read_kinds(kinds, j) || (figures != JSON_IS_MISSING && figures != JSON_IS_BOOL)) {
 		refuse(v, "invalid",
 		       "kinds is a list of kinds, or of beginnings like game.*, and figures is true or false");

@@ -26,6 +26,8 @@ static enum err read_body(struct api_call *c, const struct api_route *route, str
 		return ERR_OK;
 	if (len > 0)
 		e = json_parse(out, bytes, len);
+	else if (strcmp(route->method, "PUT") == 0) /* what replaces something is not left out by accident */
+		return api_problem(c, ERR_MALFORMED, "the body is missing; {} takes everything back to its default");
 	else if (!(*out = json_object_new()))
 		e = ERR_NOMEM;
 	c->body = *out;

@@ -168,7 +168,7 @@ enum err api_on_loop(const struct api_call *c, void (*run)(void *arg), void *arg
 /*
  * Runs change(db, arg) as a job of the store, and answers when it is on disk. It gets a copy of the len bytes of arg, which
  * must mean something without the caller (no pointers to his stack); they are copied back. Its errors; ERR_BUSY also when it
- * took over 5 s: then it happens later, or not.
+ * took over 5 s: then it is left out, unless it was under way just then.
  */
 enum err api_change(const struct api_call *c, enum err (*change)(struct db *db, void *arg), void *arg, size_t len);
 

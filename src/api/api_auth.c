@@ -14,7 +14,7 @@
 #define SCHEME "Bearer "
 
 /* X-Real-IP is what a proxy with few words in its configuration sets. */
-static const char *const proxy_fields[] = { "Origin", "Forwarded", "Via", "X-Forwarded-*", "X-Real-IP" };
+static const char *const proxy_fields[] = { "Origin", "Forwarded", "Via", "X-Forwarded-*", "X-Real-IP", "Sec-Fetch-*" };
 
 const char *api_role_name(enum api_role r)
 {
@@ -23,8 +23,15 @@ const char *api_role_name(enum api_role r)
 	return names[r];
 }
 
-static bool came_through_others(const struct http_request *rq)
+/* Also where it was sent to a name that is none of this machine's: who sits at the socket has no need of one. */
+static bool came_through_others(const struct api *a, const struct http_request *rq)
 {
+	const char *host = http_header(rq, "Host");
+
+	const char *named = a->conf->http_client_address_header; /* NULL in no server, but in tests of this */
+
+	if ((named && http_has_header(rq, named)) || (host && *host && !api_host_is_ours(a->conf, host)))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(proxy_fields); i++) {
 		if (http_has_header(rq, proxy_fields[i]))
 			return true;
@@ -52,7 +59,7 @@ enum err api_authenticate(struct api_caller *out, struct api *a, const struct ht
 	*out = (struct api_caller){ .is_unix = http_peer_uid(rq, &uid) };
 	if (http_has_header(rq, "Authorization"))
 		return by_token(out, a, rq);
-	if (!out->is_unix || came_through_others(rq) || (uid != 0 && uid != geteuid()))
+	if (!out->is_unix || came_through_others(a, rq) || (uid != 0 && uid != geteuid()))
 		return ERR_TOKEN;
 	out->role = API_OPERATOR;
 	if (uid == 0)

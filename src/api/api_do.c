@@ -6,6 +6,7 @@
 #include "store/ask.h"
 #include "store/readers.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,23 +15,33 @@ enum err api_on_loop(const struct api_call *c, void (*run)(void *arg), void *arg
 	return loop_ask(c->api->loop, run, arg);
 }
 
+/* The asker's and the store's: whoever lets go last frees it. */
 struct change {
-	struct job job;
+	struct job  job;
+	atomic_int  users;
+	atomic_bool is_given_up; /* the asker has been told that nothing was done */
 	enum err (*change)(struct db *db, void *arg);
 	_Alignas(max_align_t) unsigned char arg[];
 };
 
+static void drop(struct change *ch)
+{
+	if (atomic_fetch_sub(&ch->users, 1) == 1)
+		free(ch);
+}
+
+/* One that nobody waits for any more would come as a surprise: it is left out. */
 static enum err run_change(struct job *job, struct db *db)
 {
-	struct change *c = CONTAINER(job, struct change, job);
+	struct change *ch = CONTAINER(job, struct change, job);
 
-	return c->change(db, c->arg);
+	return atomic_load(&ch->is_given_up) ? ERR_BUSY : ch->change(db, ch->arg);
 }
 
 static void let_go(struct job *job, enum err result)
 {
 	(void)result;
-	free(CONTAINER(job, struct change, job));
+	drop(CONTAINER(job, struct change, job));
 }
 
 enum err api_change(const struct api_call *c, enum err (*change)(struct db *db, void *arg), void *arg, size_t len)
@@ -44,10 +55,14 @@ enum err api_change(const struct api_call *c, enum err (*change)(struct db *db, 
 	ch->job.surface = SURFACE_ADMIN;
 	ch->job.run     = run_change;
 	ch->change      = change;
+	atomic_init(&ch->users, 2);
 	memcpy(ch->arg, arg, len);
 	e = store_ask(c->api->store, &ch->job, &gone, let_go);
-	if (gone)
+	if (gone) {
+		atomic_store(&ch->is_given_up, true);
+		drop(ch);
 		return ERR_BUSY;
+	}
 	memcpy(arg, ch->arg, len);
 	free(ch);
 	return e;

@@ -434,7 +434,8 @@ void conf_fini(struct conf *c)
 	*c = (struct conf){ 0 };
 }
 
-static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report, FILE *changed)
+static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report, FILE *changed,
+                       bool do_take)
 {
 	const struct conf_row *row    = &conf_rows[id];
 	struct conf_why        why    = { "cannot be kept: out of memory" };
@@ -447,6 +448,9 @@ static void reload_row(struct conf *running, const struct conf *fresh, size_t id
 	if (!(row->flags & RELOAD)) {
 		fprintf(report, "%s: %s.%s has changed and needs a restart\n", fresh->origins[id].text, row->section,
 		        row->name);
+	} else if (!do_take) {
+		if (changed)
+			fprintf(changed, "%s.%s\n", row->section, row->name);
 	} else if (!after || !origin || !conf_value_parse(conf_field(running, row), row, after, &why)) {
 		fprintf(report, "%s: %s.%s stays as it is: %s\n", fresh->origins[id].text, row->section, row->name,
 		        why.text);
@@ -461,5 +465,13 @@ static void reload_row(struct conf *running, const struct conf *fresh, size_t id
 void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)
 {
 	for (size_t id = 0; id < CONF_ROWS; id++)
-		reload_row(running, fresh, id, report, changed);
+		reload_row(running, fresh, id, report, changed, true);
+}
+
+void conf_compare(const struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)
+{
+	struct conf same = *running; /* nothing of it is written to */
+
+	for (size_t id = 0; id < CONF_ROWS; id++)
+		reload_row(&same, fresh, id, report, changed, false);
 }

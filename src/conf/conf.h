@@ -84,6 +84,9 @@ enum err conf_load_text(struct conf *out, const char *text, size_t len, FILE *re
  */
 void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed);
 
+/* Says the same, and takes nothing over. */
+void conf_compare(const struct conf *running, const struct conf *fresh, FILE *report, FILE *changed);
+
 /* --print-config: key = value  # from where; secrets masked. */
 void conf_print(const struct conf *c, FILE *out);
 

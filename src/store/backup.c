@@ -131,6 +131,14 @@ static bool has_only_ours(const char *dest)
 	return is_ours;
 }
 
+/* Whether a folder is there, or could be made. */
+static bool names_fit(const char *dest)
+{
+	struct stat st;
+
+	return stat(dest, &st) == 0 ? S_ISDIR(st.st_mode) : errno != ENAMETOOLONG && errno != ENOTDIR && errno != ELOOP;
+}
+
 /* A folder that is the data folder, or below it, would be backed up into itself. */
 static bool is_in_data(const struct backup *b, const char *dest)
 {
@@ -158,6 +166,8 @@ enum err backup_try(struct backup *b, const char *dest, char problem[BACKUP_PROB
 
 	if (dest[0] != '/' || strstr(dest, "/../") || strlen(dest) > PATH_MAX - 128)
 		return say(problem, ERR_INVALID, "is no absolute path of a folder; name one");
+	if (!names_fit(dest))
+		return say(problem, ERR_INVALID, "a name in it is too long, or is no folder; choose another");
 	if (is_in_data(b, dest))
 		return say(problem, ERR_INVALID, "lies in the data folder; a backup belongs somewhere else");
 	e = check_manifest(b, dest);
