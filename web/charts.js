@@ -59,7 +59,7 @@ export class Chart {
 			height: HEIGHT,
 			legend: { show: false },
 			cursor: { show: false },
-			scales: { y: { range: (_, min, max) => [Math.min(0, min ?? 0), Math.max(this.o.floor, (max ?? 0) * 1.1)] } },
+			scales: { x: { range: () => this.window() }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), Math.max(this.o.floor, (max ?? 0) * 1.1)] } },
 			axes: [
 				{ ...axis, space: 70, values: "{HH}:{mm}:{ss}", size: 28 },
 				{ ...axis, space: 34, size: 62, values: (_, ticks) => ticks.map((t) => this.o.show(t)) },
@@ -70,8 +70,14 @@ export class Chart {
 		}, this.data(), this.canvas);
 	}
 
+	// From when to when, in seconds; also while there are figures of a part of it only.
+	window() {
+		const to = (Date.parse(this.figures.at(-1)?.at) || Date.now()) / 1000;
+		return [to - this.o.minutes * 60, to];
+	}
+
 	data() {
-		const from = (Date.parse(this.figures.at(-1)?.at) || Date.now()) / 1000 - this.o.minutes * 60;
+		const [from] = this.window();
 		const columns = [[], ...this.o.series.map(() => [])];
 		let before = null;
 		for (const f of this.figures) {

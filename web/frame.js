@@ -92,7 +92,8 @@ export class Frame {
 	}
 
 	drawState() {
-		const s = live.status;
+		// What it was before the connection was lost is no news of it.
+		const s = live.state === "waiting" ? null : live.status;
 		fill(this.state, s ? [pill(s.state, STATES[s.state]),
 			s.store !== "ok" ? pill(`store ${s.store}`, s.store === "slow" ? "warn" : "bad") : null] : null);
 	}

@@ -33,7 +33,7 @@ export async function openBrowser() {
 
 // options: of the context (viewport, colorScheme). page.faults: console errors, exceptions and CSP violations so far.
 export async function openPage(browser, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, acceptDownloads: true, bypassCSP: false, ...options });
+	const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, acceptDownloads: true, reducedMotion: "reduce", ...options });
 	const page = await context.newPage();
 	page.setDefaultTimeout(PATIENCE_MS);
 	page.faults = [];

@@ -74,7 +74,7 @@ async function ban(t) {
 	await page.getByText("Nobody is banned.").waitFor();
 	await page.getByRole("button", { name: "Add a ban" }).click();
 	await page.getByLabel("Who", { exact: true }).fill(BANNED);
-	await page.getByLabel("Why").fill("=cheats");
+	await page.getByLabel("Why", { exact: true }).fill("=cheats");
 	await page.getByLabel("For how long").selectOption({ label: "an hour" });
 	await page.getByRole("button", { name: "Check" }).click();
 	await page.getByText("1 connection that is there now will end.").waitFor();
