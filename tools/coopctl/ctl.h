@@ -152,7 +152,7 @@ bool ctl_args_next(const char **at, struct ctl_arg_word *word);
 /* clang-format off */
 extern const struct ctl_group
 	ctl_audit, ctl_backup, ctl_bans, ctl_blobs, ctl_boards, ctl_campaigns, ctl_completions, ctl_drain, ctl_games, ctl_help,
-	ctl_lobbies, ctl_p2p, ctl_players, ctl_quota, ctl_reload, ctl_rooms, ctl_settings, ctl_signal, ctl_status, ctl_tokens,
+	ctl_lobbies, ctl_p2p, ctl_players, ctl_publish, ctl_quota, ctl_reload, ctl_rooms, ctl_settings, ctl_signal, ctl_status, ctl_tokens,
 	ctl_web;
 /* clang-format on */
 
