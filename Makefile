@@ -89,7 +89,7 @@ SRC        := $(sort $(wildcard src/*.c src/*/*.c))
 CTL_SRC    := $(sort $(wildcard tools/coopctl/*.c))
 SQL        := $(sort $(wildcard sql/*.sql))
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-EMBEDDED   := src/cloud/openapi.json
+EMBEDDED   := src/cloud/openapi.json $(sort $(wildcard src/admin/openapi/*.json))
 GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h $(BUILD)/gen/embed.h
 GEN_C      := $(GEN_H:.h=.c)
 

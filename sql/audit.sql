@@ -19,7 +19,7 @@ WHERE (:after = 0 OR id < :after)
   AND at_ms >= :since_ms
   AND at_ms <= :until_ms
   AND (:who = '' OR instr(who, :who) > 0)
-  AND (:action = '' OR action = :action OR action GLOB :action || '.*')
+  AND (:action = '' OR action = :action OR substr(action, 1, length(:action) + 1) = :action || '.')
   AND (:target = '' OR instr(target, :target) > 0)
 ORDER BY id DESC
 LIMIT :rows;

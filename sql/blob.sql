@@ -6,6 +6,9 @@ INSERT INTO blobs (hash, bytes) VALUES (:hash, :bytes) ON CONFLICT (hash) DO UPD
 -- name: blob_find
 SELECT bytes FROM blobs WHERE hash = :hash;
 
+-- name: blob_bytes
+SELECT coalesce(sum(bytes), 0) FROM blobs;
+
 -- name: blob_remove
 DELETE FROM blobs WHERE hash = :hash;
 

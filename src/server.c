@@ -78,14 +78,19 @@ struct server {
 	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
+static void on_stop(void *arg);
+
 static bool build_admin(struct server *s)
 {
-	struct server_admin_parts parts = { .tunnel = s->conf->tunnel_enable ? s->tunnel : NULL,
-		                            .cloud  = s->cloud,
-		                            .lobby  = s->lobby,
-		                            .signal = s->signal,
-		                            .rooms  = s->rooms.rooms,
-		                            .p2p    = s->conf->p2p_enable ? s->p2p.p2p : NULL };
+	struct server_admin_parts parts = { .tunnel   = s->conf->tunnel_enable ? s->tunnel : NULL,
+		                            .cloud    = s->cloud,
+		                            .lobby    = s->lobby,
+		                            .signal   = s->signal,
+		                            .rooms    = s->rooms.rooms,
+		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
+		                            .health   = &s->health,
+		                            .stop     = on_stop,
+		                            .stop_arg = s };
 
 	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &parts);
 }
@@ -345,6 +350,7 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
+
 	struct reload_parts parts = { .ws           = s->ws,
 		                      .tcp          = s->tcp,
 		                      .http         = &s->http,
@@ -353,7 +359,8 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 		                      .signal_token = s->signal_token,
 		                      .asked        = s->asked };
 
-	s->reload = reload_new(s->loop, &parts, s->conf, args);
+	s->reload       = reload_new(s->loop, &parts, s->conf, args);
+	s->admin.reload = s->reload;
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -425,6 +432,8 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 		{ "signal_peers", share->signal_peers, asked->signal_peers },
 		{ "rooms_connections", share->rooms_connections, asked->rooms_connections },
 		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
+		{ "admin_connections", share->admin_connections, asked->admin_connections },
+		{ "admin_tcp_connections", share->admin_tcp_connections, asked->admin_tcp_connections },
 	};
 	size_t used = 0;
 
@@ -452,17 +461,21 @@ static bool share_files(struct server *s)
 		log_warn("server", 0, "few-files",
 		         "limit=%ld %s: with LimitNOFILE= (systemd) or ulimit -n at %lld there is room for all", files,
 		         lowered, (long long)share.wanted);
-	s->asked             = (struct server_files){ .ws_connections    = l->ws_connections,
-		                                      .cloud_vaults      = l->cloud_vaults,
-		                                      .signal_peers      = l->signal_peers,
-		                                      .rooms_connections = l->rooms_connections,
-		                                      .rooms_streams     = l->rooms_streams };
-	s->http_leaving      = share.http_leaving;
-	l->ws_connections    = share.ws_connections;
-	l->cloud_vaults      = share.cloud_vaults;
-	l->signal_peers      = share.signal_peers;
-	l->rooms_connections = share.rooms_connections;
-	l->rooms_streams     = share.rooms_streams;
+	s->asked                 = (struct server_files){ .ws_connections        = l->ws_connections,
+		                                          .cloud_vaults          = l->cloud_vaults,
+		                                          .signal_peers          = l->signal_peers,
+		                                          .rooms_connections     = l->rooms_connections,
+		                                          .rooms_streams         = l->rooms_streams,
+		                                          .admin_connections     = l->admin_connections,
+		                                          .admin_tcp_connections = l->admin_tcp_connections };
+	s->http_leaving          = share.http_leaving;
+	l->ws_connections        = share.ws_connections;
+	l->cloud_vaults          = share.cloud_vaults;
+	l->signal_peers          = share.signal_peers;
+	l->rooms_connections     = share.rooms_connections;
+	l->rooms_streams         = share.rooms_streams;
+	l->admin_connections     = share.admin_connections;
+	l->admin_tcp_connections = share.admin_tcp_connections;
 	return true;
 }
 

@@ -1,19 +1,24 @@
 #include "server_admin.h"
 
+#include "api/api_token.h"
 #include "base/auto.h"
+#include "base/text.h"
 #include "net/listen.h"
-#include "os/log.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-static enum err add_routes(struct api *a, const struct server_admin_parts *p)
+#define PLACE_BYTES 128 /* a unix socket's path is shorter */
+
+enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
+                             const struct server_admin_parts *p)
 {
 	const struct {
 		const struct api_route *routes;
 		void                   *part;
 	} tables[] = {
-		{ admin_metric_routes, a },         { admin_server_routes, a },
+		{ admin_metric_routes, a },         { admin_openapi_routes, a },
+		{ admin_server_routes, server },    { admin_control_routes, control },
 		{ tunnel_admin_routes, p->tunnel }, { admin_player_routes, a },
 		{ cloud_admin_routes, p->cloud },   { lobby_admin_routes, p->lobby },
 		{ signal_admin_routes, p->signal }, { rooms_admin_routes, p->rooms },
@@ -27,43 +32,189 @@ static enum err add_routes(struct api *a, const struct server_admin_parts *p)
 	return e;
 }
 
+/* --- What operators do to the whole --- */
+
+static enum err do_reload(struct admin_reload *out, void *server)
+{
+	struct server_admin *s = server;
+	struct reload_result r;
+	enum err             e = reload_ask(&r, s->reload);
+
+	*out = (struct admin_reload){ .changed = r.changed, .restart = r.restart, .problems = r.problems };
+	return e;
+}
+
+static void do_drain(void *server, int64_t deadline_s)
+{
+	struct server_admin *s = server;
+
+	drain_begin(&s->drain, deadline_s);
+}
+
+static void do_undrain(void *server)
+{
+	struct server_admin *s = server;
+
+	drain_end(&s->drain);
+}
+
+static void look_at_drain(struct admin_drain *out, void *server)
+{
+	const struct server_admin *s = server;
+
+	*out = (struct admin_drain){ .is_on       = s->drain.is_on,
+		                     .since_ms    = s->drain.since_ms,
+		                     .deadline_ms = s->drain.deadline_ms };
+}
+
+static void prepare_control(struct server_admin *s, struct loop *loop, const struct server_admin_parts *parts)
+{
+	struct drain_parts whom = { .health   = parts->health,
+		                    .tunnel   = parts->tunnel,
+		                    .lobby    = parts->lobby,
+		                    .rooms    = parts->rooms,
+		                    .p2p      = parts->p2p,
+		                    .stop     = parts->stop,
+		                    .stop_arg = parts->stop_arg };
+
+	drain_init(&s->drain, loop, &whom);
+	s->control = (struct admin_control){
+		.server = s, .reload = do_reload, .drain = do_drain, .undrain = do_undrain, .look = look_at_drain
+	};
+}
+
+/* --- Building --- */
+
+static const char *state_of(void *arg)
+{
+	const struct server_admin *s = arg;
+	const char                *why =
+		health_obstacle((enum health_state)atomic_load(&s->health->state), store_health(s->health->store));
+
+	return why ? why : "ready";
+}
+
+static void describe(struct server_admin *s, const struct conf *conf)
+{
+	const struct {
+		const char *name;
+		bool        is_on;
+	} parts[] = {
+		{ "tunnel", conf->tunnel_enable },
+		{ "cloud", conf->cloud_enable },
+		{ "http", conf->http_enable },
+		{ "lobby", conf->lobby_enable },
+		{ "signal", conf->signal_enable },
+		{ "rooms", conf->rooms_enable },
+		{ "p2p", conf->p2p_enable },
+		{ "stun", conf->p2p_enable && conf->stun_enable },
+		{ "update", conf->update_enable && *conf->update_dir },
+	};
+
+	s->server = (struct admin_server){
+		.api = s->api, .control = &s->control, .state = state_of, .state_arg = s, .part_count = COUNT_OF(parts)
+	};
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		s->server.parts[i].name  = parts[i].name;
+		s->server.parts[i].is_on = parts[i].is_on;
+	}
+}
+
+/* The store's thread does not run yet, so the database is ours. */
+static enum err build_api(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
+                          const struct server_admin_parts *parts)
+{
+	enum err e = api_new(&s->api, loop, store, conf);
+
+	if (e != ERR_OK)
+		return e;
+	describe(s, conf);
+	e = server_admin_routes(s->api, &s->server, &s->control, parts);
+	if (e == ERR_OK)
+		e = api_tokens_load(s->api, store_db(store));
+	if (e == ERR_OK)
+		api_trail_start(s->api);
+	return e;
+}
+
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
                         const struct server_admin_parts *parts)
 {
+	enum err e;
+
 	if (!conf->admin_enable)
 		return true;
-	s->conf = conf;
-	if (api_new(&s->api, loop, store, conf) != ERR_OK || add_routes(s->api, parts) != ERR_OK) {
-		fputs("coopd: there is no memory for the operator's API.\n", stderr);
+	s->conf   = conf;
+	s->health = parts->health;
+	prepare_control(s, loop, parts);
+	s->control.backup = backup_new(store);
+	e                 = s->control.backup ? build_api(s, loop, store, conf, parts) : ERR_NOMEM;
+	if (e != ERR_OK) {
+		fprintf(stderr, "coopd: the operator's API does not start: %s.\n", err_people(e));
 		return false;
 	}
-	return listen_unix(&s->socket, conf->admin_socket, stderr) == ERR_OK;
+	return listen_unix(&s->socket, conf->admin_socket, stderr) == ERR_OK &&
+	       listeners_bind(&s->tcp, "admin.listen", &conf->admin_listen);
+}
+
+static bool start_unix(struct server_admin *s)
+{
+	struct http_listen on   = { .fd = s->socket };
+	struct admin_door  door = {
+		 .name = "admin", .on = &on, .count = 1, .connections_max = s->conf->limits.admin_connections
+	};
+	char place[PLACE_BYTES];
+
+	text_format(place, sizeof(place), "unix:%s", s->conf->admin_socket);
+	listen_announce("admin", place, "");
+	s->socket = 0;
+	return admin_start(&s->by_socket, s->api, &door, NULL, 0) == ERR_OK;
+}
+
+/* A door of its own, so that whoever fills it keeps nobody from the socket. */
+static bool start_tcp(struct server_admin *s)
+{
+	struct http_listen on[LISTENERS_MAX] = { 0 };
+	struct addr        bound;
+	struct admin_door  door = { .name            = "admin-tcp",
+		                    .on              = on,
+		                    .connections_max = s->conf->limits.admin_tcp_connections,
+		                    .per_address_max = s->conf->limits.admin_per_address };
+
+	listeners_announce(&s->tcp, "admin");
+	while (listeners_take(&s->tcp, &on[door.count].fd, &bound))
+		door.count++;
+	return door.count == 0 || admin_start(&s->by_tcp, s->api, &door, NULL, 0) == ERR_OK;
 }
 
 bool server_admin_start(struct server_admin *s)
 {
-	struct http_listen on = { .fd = s->socket };
-
-	if (!s->api)
-		return true;
-	log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
-	s->socket = 0;
-	return admin_start(&s->admin, s->api, &on, 1, NULL, 0) == ERR_OK;
+	return !s->api || (start_unix(s) && start_tcp(s));
 }
 
 void server_admin_poke(struct server_admin *s)
 {
-	if (s->admin)
-		admin_poke(s->admin);
+	if (s->by_socket)
+		admin_poke(s->by_socket);
+	if (s->by_tcp)
+		admin_poke(s->by_tcp);
 }
 
 void server_admin_stop(struct server_admin *s)
 {
-	if (s->admin) {
-		admin_stop(s->admin);
+	if (s->reload)
+		reload_end_asks(s->reload);
+	if (s->control.backup)
+		backup_stop(s->control.backup);
+	if (s->by_tcp)
+		admin_stop(s->by_tcp);
+	if (s->by_socket) {
+		admin_stop(s->by_socket);
 		unlink(s->conf->admin_socket); /* still under the data folder's lock */
 	}
 	if (s->socket > 0)
 		close(s->socket);
+	listeners_close(&s->tcp);
 	api_free(s->api);
+	backup_free(s->control.backup);
 }

@@ -4,23 +4,33 @@
 #ifndef SERVER_ADMIN_H
 #define SERVER_ADMIN_H
 
+#include "admin/admin_control.h"
 #include "admin/admin_serve.h"
 #include "api/api.h"
 #include "cloud/cloud.h"
+#include "health/health_serve.h"
 #include "lobby/lobby_serve.h"
 #include "p2p/p2p_serve.h"
 #include "rooms/rooms_serve.h"
+#include "server_drain.h"
 #include "server_listen.h"
+#include "server_reload.h"
 #include "signal/signal_serve.h"
 #include "tunnel/tunnel_serve.h"
 
 #include <stdbool.h>
 
 struct server_admin { /* all zeros: not wanted */
-	struct api        *api;
-	struct admin      *admin;
-	const struct conf *conf;
-	int                socket; /* listening, until admin has it; 0: none */
+	struct api          *api;
+	struct admin_server  server;
+	struct admin_control control;
+	struct admin        *by_socket, *by_tcp;
+	const struct conf   *conf;
+	const struct health *health;
+	struct drain         drain;
+	struct reload       *reload; /* set by the server before start */
+	int                  socket; /* listening, until by_socket has it; 0: none */
+	struct listeners     tcp;
 };
 
 /* Whose routes there are; NULL: switched off. */
@@ -31,9 +41,17 @@ struct server_admin_parts {
 	struct signal_relay *signal;
 	struct rooms        *rooms;
 	struct p2p          *p2p;
+	/* What operators do to the whole. */
+	struct health *health;
+	void (*stop)(void *arg); /* as SIGTERM does; loop thread */
+	void *stop_arg;
 };
 
-/* Binds the listeners. False, after a sentence on standard error. */
+/* Adds the routes of all parts. */
+enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
+                             const struct server_admin_parts *p);
+
+/* Between store_open and store_start. Binds the listeners. False, after a sentence on standard error. */
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
                         const struct server_admin_parts *parts);
 bool server_admin_start(struct server_admin *s);

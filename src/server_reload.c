@@ -10,6 +10,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define ASK_PATIENCE_S 10
 
 struct reload {
 	struct loop            *loop;
@@ -26,6 +29,14 @@ struct reload {
 	struct http_cert *http_cert;
 	char             *report;
 	size_t            report_len;
+	/* For those who wait. */
+	pthread_mutex_t      lock; /* of what follows */
+	pthread_cond_t       ended;
+	uint64_t             begun, done; /* reloads, counted */
+	bool                 again;       /* somebody asked while one was under way */
+	bool                 is_over;
+	enum err             last;
+	struct reload_result result; /* of the last */
 };
 
 /* Each line of a report is one line of log. */
@@ -51,21 +62,20 @@ static void keep_lowered(int64_t *fresh, int64_t asked, int64_t running)
 		*fresh = running;
 }
 
-static void apply(struct reload *r)
+/* Texts of a reload that was taken; they are the result's. */
+static void apply_to(struct reload *r, FILE *out, FILE *changed)
 {
-	AUTO(auto_free) char *report = NULL;
-	size_t                len    = 0;
-	FILE                 *out    = open_memstream(&report, &len);
-
-	if (!out)
-		return;
 	keep_lowered(&r->fresh.limits.ws_connections, r->parts.asked.ws_connections, r->running->limits.ws_connections);
 	keep_lowered(&r->fresh.limits.signal_peers, r->parts.asked.signal_peers, r->running->limits.signal_peers);
 	keep_lowered(&r->fresh.limits.cloud_vaults, r->parts.asked.cloud_vaults, r->running->limits.cloud_vaults);
 	keep_lowered(&r->fresh.limits.rooms_connections, r->parts.asked.rooms_connections,
 	             r->running->limits.rooms_connections);
 	keep_lowered(&r->fresh.limits.rooms_streams, r->parts.asked.rooms_streams, r->running->limits.rooms_streams);
-	conf_reload(r->running, &r->fresh, out);
+	keep_lowered(&r->fresh.limits.admin_connections, r->parts.asked.admin_connections,
+	             r->running->limits.admin_connections);
+	keep_lowered(&r->fresh.limits.admin_tcp_connections, r->parts.asked.admin_tcp_connections,
+	             r->running->limits.admin_tcp_connections);
+	conf_reload(r->running, &r->fresh, out, changed);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (r->parts.tcp)
 		tcp_cert_use(r->parts.tcp, r->cert);
@@ -75,27 +85,139 @@ static void apply(struct reload *r)
 		lobby_reload(r->parts.lobby, r->running);
 	if (r->parts.signal)
 		signal_reload(r->parts.signal, r->running, r->parts.signal_token);
-	fclose(out);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
 	log_info("server", 0, "reloads", "done");
-	log_report(LOG_WARN, report);
+}
+
+static enum err apply(struct reload *r, struct reload_result *result)
+{
+	size_t                len = 0, changed_len = 0;
+	FILE                 *out     = open_memstream(&result->restart, &len);
+	FILE                 *changed = open_memstream(&result->changed, &changed_len);
+	AUTO(auto_free) char *lines   = NULL;
+
+	if (out && changed)
+		apply_to(r, out, changed);
+	if (out)
+		fclose(out);
+	if (changed)
+		fclose(changed);
+	if (!out || !changed)
+		return ERR_NOMEM;
+	lines = strdup(result->restart);
+	if (lines)
+		log_report(LOG_WARN, lines);
+	return ERR_OK;
+}
+
+/* --- Those who wait --- */
+
+void reload_result_fini(struct reload_result *result)
+{
+	free(TAKE(result->changed));
+	free(TAKE(result->restart));
+	free(TAKE(result->problems));
+}
+
+static void tell(struct reload *r, enum err e, const struct reload_result *result)
+{
+	pthread_mutex_lock(&r->lock);
+	reload_result_fini(&r->result);
+	r->result = *result;
+	r->last   = e;
+	r->done   = r->begun;
+	pthread_cond_broadcast(&r->ended);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void reload_end_asks(struct reload *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->is_over = true;
+	pthread_cond_broadcast(&r->ended);
+	pthread_mutex_unlock(&r->lock);
+}
+
+struct ask {
+	struct reload *reload;
+	uint64_t       wanted; /* the reload that began after this was asked */
+};
+
+static void on_ask(void *arg)
+{
+	struct ask    *a = arg;
+	struct reload *r = a->reload;
+
+	if (r->under_way) { /* it may have read the file already */
+		r->again  = true;
+		a->wanted = r->begun + 1;
+		return;
+	}
+	reload_begin(r);
+	a->wanted = r->begun;
+}
+
+static char *copy_text(const char *text)
+{
+	return strdup(text ? text : "");
+}
+
+static enum err copy_result(struct reload_result *out, const struct reload *r)
+{
+	*out = (struct reload_result){ .changed  = copy_text(r->result.changed),
+		                       .restart  = copy_text(r->result.restart),
+		                       .problems = copy_text(r->result.problems) };
+	if (out->changed && out->restart && out->problems)
+		return r->last;
+	reload_result_fini(out);
+	return ERR_NOMEM;
+}
+
+enum err reload_ask(struct reload_result *out, struct reload *r)
+{
+	struct ask      a = { .reload = r };
+	struct timespec until;
+	enum err        e  = loop_ask(r->loop, on_ask, &a);
+	int             rc = 0;
+
+	*out = (struct reload_result){ 0 };
+	if (e != ERR_OK)
+		return e;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ASK_PATIENCE_S;
+	pthread_mutex_lock(&r->lock);
+	while (r->done < a.wanted && !r->is_over && rc == 0)
+		rc = pthread_cond_timedwait(&r->ended, &r->lock, &until);
+	if (r->done >= a.wanted)
+		e = copy_result(out, r);
+	else
+		e = r->is_over ? ERR_DRAINING : ERR_BUSY;
+	pthread_mutex_unlock(&r->lock);
+	return e;
 }
 
 static void take(struct loop_post *post)
 {
-	struct reload *r = CONTAINER(post, struct reload, post);
+	struct reload       *r      = CONTAINER(post, struct reload, post);
+	struct reload_result result = { 0 };
+	enum err             e      = r->loaded;
 
 	pthread_join(r->thread, NULL);
 	r->under_way = false;
-	if (r->loaded == ERR_OK) {
-		apply(r);
+	if (e == ERR_OK) {
+		e = apply(r, &result);
 		forget(r);
 	} else {
+		result.problems = copy_text(r->report);
 		log_error("server", 0, "reloads", "nothing changed; the configuration has errors");
 		log_report(LOG_ERROR, r->report);
+		e = e == ERR_NOMEM ? e : ERR_INVALID;
 	}
 	free(TAKE(r->report));
+	tell(r, e, &result);
+	if (r->again)
+		reload_begin(r);
 }
 
 /* The configuration and the certificate, as each library wants it; all are good, or none is taken. */
@@ -130,7 +252,8 @@ static void *read_conf(void *arg)
 struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, struct conf *running,
                           const struct conf_args *args)
 {
-	struct reload *r = calloc(1, sizeof(*r));
+	struct reload     *r = calloc(1, sizeof(*r));
+	pthread_condattr_t monotonic;
 
 	if (!r)
 		return NULL;
@@ -139,6 +262,11 @@ struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, s
 	r->running  = running;
 	r->args     = args;
 	r->post.run = take;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&r->lock, NULL);
 	return r;
 }
 
@@ -150,6 +278,9 @@ void reload_free(struct reload *r)
 			forget(r);
 		free(r->report);
 	}
+	reload_result_fini(&r->result);
+	pthread_cond_destroy(&r->ended);
+	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
 
@@ -157,7 +288,13 @@ void reload_begin(struct reload *r)
 {
 	if (r->under_way)
 		return;
+	r->again = false;
+	pthread_mutex_lock(&r->lock);
+	r->begun++;
+	pthread_mutex_unlock(&r->lock);
 	r->under_way = pthread_create(&r->thread, NULL, read_conf, r) == 0;
-	if (!r->under_way)
+	if (!r->under_way) {
 		log_error("server", 0, "reloads", "nothing changed; no thread could be started");
+		tell(r, ERR_NOMEM, &(struct reload_result){ 0 });
+	}
 }

@@ -41,26 +41,26 @@ static void close_all(const struct http_listen *on, size_t count)
 		close(on[i].fd);
 }
 
-static enum err start(struct admin *a, struct api *api, const struct http_listen *on, size_t count, size_t part_count)
+static enum err start(struct admin *a, struct api *api, const struct admin_door *door, size_t part_count)
 {
-	const struct conf *conf = api_conf(api);
-	struct http_config cfg  = {
-		 .name            = "admin",
-		 .routes          = no_routes,
-		 .part            = api,
-		 .more            = a->parts,
-		 .more_count      = part_count,
-		 .errors          = api_errors,
-		 .guard           = api_guard,
-		 .connections_max = conf->limits.admin_connections,
-		 .leaving_max     = conf->limits.admin_connections,
+	struct http_config cfg = {
+		.name            = door->name,
+		.routes          = no_routes,
+		.part            = api,
+		.more            = a->parts,
+		.more_count      = part_count,
+		.errors          = api_errors,
+		.guard           = api_guard,
+		.connections_max = door->connections_max,
+		.per_address_max = door->per_address_max,
+		.leaving_max     = door->connections_max,
 	};
 
-	return http_start(&a->http, &cfg, conf, on, count, NULL);
+	return http_start(&a->http, &cfg, api_conf(api), door->on, door->count, NULL);
 }
 
-enum err admin_start(struct admin **out, struct api *api, const struct http_listen *on, size_t count,
-                     const struct http_part *more, size_t more_count)
+enum err admin_start(struct admin **out, struct api *api, const struct admin_door *door, const struct http_part *more,
+                     size_t more_count)
 {
 	size_t                  part_count;
 	const struct http_part *parts = api_parts(api, &part_count);
@@ -71,14 +71,14 @@ enum err admin_start(struct admin **out, struct api *api, const struct http_list
 		a->parts = calloc(part_count + more_count + 1, sizeof(*a->parts));
 	if (!a || !a->parts) {
 		free(a);
-		close_all(on, count);
+		close_all(door->on, door->count);
 		return ERR_NOMEM;
 	}
 	for (size_t i = 0; i < part_count; i++)
 		a->parts[i] = parts[i];
 	for (size_t i = 0; i < more_count; i++)
 		a->parts[part_count + i] = more[i];
-	e = start(a, api, on, count, part_count + more_count);
+	e = start(a, api, door, part_count + more_count);
 	if (e != ERR_OK) {
 		free(a->parts);
 		free(a);

@@ -11,24 +11,55 @@
 #include "conf/conf.h"
 #include "net/http.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct admin;
 
 /* Figures. Their part is not looked at, but must not be NULL. */
 extern const struct api_route admin_metric_routes[];
+
+/* What the routes about the server itself know of the rest of it; their part. All is asked on any thread and waits for nothing. */
+#define ADMIN_PARTS_MAX 12
+struct admin_control;
+struct admin_server {
+	struct api           *api;
+	struct admin_control *control;
+	const char *(*state)(void *arg); /* "starting", "ready", "draining", "failing" */
+	void  *state_arg;
+	size_t part_count;
+	struct {
+		const char *name;
+		bool        is_on;
+	} parts[ADMIN_PARTS_MAX];
+};
 extern const struct api_route admin_server_routes[];
+
+/* The parts of these are the api. */
 extern const struct api_route admin_player_routes[];
 extern const struct api_route admin_ban_routes[];
 extern const struct api_route admin_token_routes[];
 extern const struct api_route admin_audit_routes[];
+extern const struct api_route admin_openapi_routes[];
+
+/* The description of all routes, put together from src/admin/openapi/, as text, for free(). ERR_INTERNAL: its pieces do not fit. */
+enum err admin_openapi_text(char **out);
+
+/* A way in: its name in logs, its listening sockets, which it owns, and how many may come. per_address_max 0: any. */
+struct admin_door {
+	const char               *name;
+	const struct http_listen *on;
+	size_t                    count;
+	int64_t                   connections_max, per_address_max;
+};
 
 /*
- * Serves all routes of the api on these listening sockets, which it owns from here on. more: tables of other parts in the form of
- * net/http. conf, api and what more points to must outlive it. Errors as of http_start.
+ * Serves all routes of the api at this door. more: tables of other parts in the form of net/http. conf, api and what more
+ * points to must outlive it. Errors as of http_start.
  */
-enum err admin_start(struct admin **out, struct api *api, const struct http_listen *on, size_t count,
-                     const struct http_part *more, size_t more_count);
+enum err admin_start(struct admin **out, struct api *api, const struct admin_door *door, const struct http_part *more,
+                     size_t more_count);
 
 /* As http_stop. The unix socket's file stays; it is the caller's. */
 void admin_stop(struct admin *a);

@@ -4,9 +4,6 @@
 #include "api/api_inside.h"
 #include "base/auto.h"
 #include "base/text.h"
-#include "net/addr.h"
-#include "os/clock.h"
-#include "os/log.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -47,70 +44,6 @@ static enum err read_dry_run(struct api_call *c)
 	               : api_problem(c, ERR_MALFORMED, "dry_run is true or false");
 }
 
-/* --- The audit trail --- */
-
-static enum err run_begin(struct db *db, void *arg)
-{
-	return audit_begin(db, arg);
-}
-
-static enum err run_end(struct db *db, void *arg)
-{
-	return audit_end(db, arg);
-}
-
-/* What was asked for, as far as the trail may know it. */
-static void put_detail(char out[AUDIT_DETAIL_BYTES], const struct api_route *route, struct json *body)
-{
-	AUTO(auto_free) char *text = NULL;
-
-	out[0] = '\0';
-	if (!body)
-		return;
-	if (route->secrets)
-		route->secrets(body);
-	text = json_text(body);
-	if (text && strcmp(text, "{}") != 0)
-		text_copy(out, AUDIT_DETAIL_BYTES, text);
-	text_make_utf8(out);
-}
-
-static enum err begin_audit(struct audit_row *row, const struct api_call *c, const struct api_route *route)
-{
-	char address[ADDR_TEXT_BYTES];
-
-	*row = (struct audit_row){ .at_ms = clock_wall_ms(), .is_unix = c->who->is_unix };
-	addr_text(address, http_client(c->rq));
-	text_copy(row->who, sizeof(row->who), c->who->who);
-	text_copy(row->address, sizeof(row->address), address);
-	text_copy(row->action, sizeof(row->action), route->action);
-	text_copy(row->target, sizeof(row->target), c->target);
-	if (c->body) {
-		size_t                        len;
-		AUTO(auto_free) char         *text = json_text(c->body);
-		AUTO(json_freep) struct json *copy = NULL;
-
-		len = text ? strlen(text) : 0;
-		if (len == 0 || json_parse(&copy, text, len) != ERR_OK)
-			return ERR_NOMEM;
-		put_detail(row->detail, route, copy);
-	}
-	return api_change(c, run_begin, row, sizeof(*row));
-}
-
-static void end_audit(struct audit_row *row, const struct api_call *c, enum err result)
-{
-	enum err e;
-
-	row->ended_ms = clock_wall_ms();
-	text_copy(row->target, sizeof(row->target), c->target);
-	text_make_utf8(row->target);
-	text_copy(row->result, sizeof(row->result), err_rest(result));
-	e = api_change(c, run_end, row, sizeof(*row));
-	log_info("admin", (uint64_t)row->id, "did", "action=%s target=\"%s\" who=\"%s\" result=%s%s", row->action,
-	         row->target, row->who, row->result, e == ERR_OK ? "" : " (the trail does not know how it ended)");
-}
-
 /* --- From the guard to the answer --- */
 
 static enum err handle(struct api_call *c, struct api_bound *b)
@@ -120,11 +53,11 @@ static enum err handle(struct api_call *c, struct api_bound *b)
 
 	if (!b->route->action || c->dry_run)
 		return b->route->handle(c, b->part);
-	e = begin_audit(&row, c, b->route);
+	e = api_trail_begin(&row, c, b->route);
 	if (e != ERR_OK)
 		return e;
 	e = b->route->handle(c, b->part);
-	end_audit(&row, c, e);
+	api_trail_end(&row, c, e);
 	return e;
 }
 
@@ -135,11 +68,14 @@ static enum err dispatch(struct http_answer *a, struct http_request *rq, struct 
 	struct api_call               c    = { .api = b->api, .rq = rq, .answer = a, .who = &who };
 	AUTO(json_freep) struct json *body = NULL;
 	enum err                      e    = ERR_OK;
+	uid_t                         uid;
 
 	text_copy(c.target, sizeof(c.target),
 	          http_path(rq) + (strncmp(http_path(rq), PREFIX, strlen(PREFIX)) == 0 ? strlen(PREFIX) : 0));
 	if (b->route->role > API_ANYBODY)
 		e = api_authenticate(&who, b->api, rq);
+	else
+		who.is_unix = http_peer_uid(rq, &uid);
 	if (e == ERR_OK && who.role < b->route->role)
 		e = ERR_ROLE;
 	if (e == ERR_OK && !b->part)
@@ -150,6 +86,8 @@ static enum err dispatch(struct http_answer *a, struct http_request *rq, struct 
 		e = read_dry_run(&c);
 	if (e == ERR_OK)
 		e = read_body(&c, b->route, &body, bytes, len);
+	if (e == ERR_OK && b->route->admit)
+		e = b->route->admit(&who, &c, b->part);
 	if (e == ERR_OK)
 		e = handle(&c, b);
 	return e == ERR_OK ? ERR_OK : api_say_error(a, e, c.problem);
@@ -181,10 +119,11 @@ static struct api_bound *bind_route(struct api *a, const struct api_route *route
 		b->routes[0].handler = on_request;
 		return b;
 	}
-	b->text.max       = route->body_max ? route->body_max : API_BODY_BYTES_MAX;
-	b->text.handle    = on_text;
-	b->body.text      = &b->text;
-	b->routes[0].body = &b->body;
+	b->text.max           = route->body_max ? route->body_max : API_BODY_BYTES_MAX;
+	b->text.handle        = on_text;
+	b->text.may_be_absent = true;
+	b->body.text          = &b->text;
+	b->routes[0].body     = &b->body;
 	return b;
 }
 
@@ -228,11 +167,16 @@ const struct api_route *api_route_at(const struct api *a, size_t at)
 	return at < a->count ? a->bound[at]->route : NULL;
 }
 
-const struct api_route *api_route_of(const struct http_request *rq)
+/* Parts that are not the api's have their own. */
+const struct api_route *api_route_of(const struct api *a, const struct http_request *rq)
 {
-	const struct api_bound *b = http_part_of(rq);
+	const void *part = http_part_of(rq);
 
-	return b ? b->route : NULL;
+	for (size_t i = 0; part && i < a->count; i++) {
+		if (a->bound[i] == part)
+			return a->bound[i]->route;
+	}
+	return NULL;
 }
 
 enum err api_new(struct api **out, struct loop *loop, struct store *store, const struct conf *conf)
@@ -241,7 +185,9 @@ enum err api_new(struct api **out, struct loop *loop, struct store *store, const
 
 	if (!a)
 		return ERR_NOMEM;
-	*a   = (struct api){ .loop = loop, .store = store, .conf = conf };
+	*a = (struct api){ .loop = loop, .store = store, .conf = conf };
+	api_tokens_init(&a->tokens);
+	api_trail_init(a);
 	*out = a;
 	return ERR_OK;
 }
@@ -254,6 +200,8 @@ void api_free(struct api *a)
 		free(a->bound[i]);
 	free(a->bound);
 	free(a->parts);
+	timer_clear(&a->hour);
+	api_tokens_fini(&a->tokens);
 	free(a);
 }
 

@@ -74,11 +74,19 @@ struct api_route {
 	enum api_body { API_NO_BODY, API_OBJECT, API_TEXT } body;
 	size_t body_max;                    /* 0: API_BODY_BYTES_MAX */
 	void (*secrets)(struct json *body); /* what of the body must not stand in the audit trail; NULL: nothing */
+	/*
+	 * For an action of anybody's: finds out who it is, by other means than a token, before the trail is written, so that
+	 * strangers cannot fill it. NULL: the role is enough.
+	 */
+	enum err (*admit)(struct api_caller *who, struct api_call *c, void *part);
 };
 
 /* conf, loop and store must outlive it. ERR_NOMEM. */
 enum err api_new(struct api **out, struct loop *loop, struct store *store, const struct conf *conf);
-void     api_free(struct api *a); /* after HTTP has stopped; NULL is fine */
+void     api_free(struct api *a); /* after HTTP has stopped, before the loop is freed; NULL is fine */
+
+/* Once, before the loop runs: from now on the trail is kept only as long as limits.admin_audit_... say. */
+void api_trail_start(struct api *a);
 
 struct loop       *api_loop(const struct api *a);
 struct store      *api_store(const struct api *a);
@@ -102,6 +110,22 @@ enum err api_errors(struct http_answer *a, struct http_request *rq, enum err e);
 
 /* ERR_TOKEN: nobody known. */
 enum err api_authenticate(struct api_caller *out, struct api *a, const struct http_request *rq);
+
+/* Whose token it is, 64 lower case hex digits. ERR_TOKEN: nobody's. Any thread; waits for nothing but a short lock. */
+enum err api_token_caller(struct api_caller *out, struct api *a, const char *token64);
+
+/*
+ * revoked is called for each token that is revoked from now on, on the thread of whoever revokes it, which may be any: it must
+ * be short and not call back. Expiry is no revocation: see api_caller.expires_ms. Before the routes are served.
+ */
+#define API_WATCHERS_MAX 4
+void api_on_revoke(struct api *a, void (*revoked)(void *arg, int64_t token), void *arg);
+
+/* Whether a Host field over TCP names this server: a loopback name or address, or one of admin.hosts. NULL: it is missing. */
+bool api_host_is_ours(const struct conf *conf, const char *host);
+
+/* Whether an Origin field is http or https with this very Host field behind it. NULLs: no. */
+bool api_origin_is_own(const char *origin, const char *host);
 
 /* --- What was asked for (api_ask.c) --- */
 

@@ -117,25 +117,29 @@ static bool is_known(const char *name, size_t len, const char *known)
 	return false;
 }
 
+/* How often it is there, as far as the query goes up to end. */
+static size_t occurrences(const char *query, const char *end, const char *name, size_t len)
+{
+	size_t count = 0;
+
+	for (const char *at = query; at < end; at += strcspn(at, "&"), at += *at == '&')
+		count += strcspn(at, "=&") == len && memcmp(at, name, len) == 0;
+	return count;
+}
+
 enum err api_query_check(struct api_call *c, const struct api_route *route)
 {
-	const char *at = http_raw_query(c->rq);
-	char        name[32];
+	const char *query = http_raw_query(c->rq);
 
-	while (*at) {
-		size_t whole = strcspn(at, "&");
-		size_t len   = strcspn(at, "=&");
+	for (const char *at = query; *at; at += strcspn(at, "&"), at += *at == '&') {
+		size_t len = strcspn(at, "=&");
 
-		if (len > 0 && !(is_known(at, len, route->query) || (route->action && is_known(at, len, "dry_run"))))
+		if (len == 0)
+			continue;
+		if (!is_known(at, len, route->query) && !(route->action && is_known(at, len, "dry_run")))
 			return api_problem(c, ERR_MALFORMED, "the address has a parameter that is not known here");
-		if (len >= sizeof(name))
-			return ERR_MALFORMED;
-		memcpy(name, at, len);
-		name[len] = '\0';
-		if (len > 0 && !http_query(c->rq, name))
-			return api_problem(c, ERR_MALFORMED, "the parameter %s is there twice", name);
-		at += whole;
-		at += *at == '&';
+		if (occurrences(query, at, at, len) > 0)
+			return api_problem(c, ERR_MALFORMED, "the parameter %.*s is there twice", (int)len, at);
 	}
 	return ERR_OK;
 }

@@ -9,20 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum err api_cursor_read(struct api_page *p, const char *cursor)
+{
+	size_t digits = strlen(cursor);
+
+	p->after_len = digits / 2;
+	p->has_after = digits > 0;
+	if (p->after_len >= sizeof(p->after))
+		return ERR_MALFORMED;
+	return hex_decode(p->after, p->after_len, cursor, digits);
+}
+
 enum err api_page_begin(struct api_page *p, struct api_call *c)
 {
 	const char *cursor = http_query(c->rq, "cursor");
-	size_t      digits = cursor ? strlen(cursor) : 0;
 	enum err    e      = ERR_OK;
 
 	*p = (struct api_page){ .call = c };
 	e  = api_query_int(&p->limit, c, "limit", 1, API_LIMIT_MAX, API_LIMIT_DEFAULT);
 	if (e != ERR_OK)
 		return e;
-	p->after_len = digits / 2;
-	p->has_after = digits > 0;
-	if (p->after_len >= sizeof(p->after) ||
-	    hex_decode(p->after, p->after_len, cursor ? cursor : "", digits) != ERR_OK)
+	if (api_cursor_read(p, cursor ? cursor : "") != ERR_OK)
 		return api_problem(c, ERR_MALFORMED, "the cursor is none that this server gave");
 	p->items = json_array_new();
 	return p->items ? ERR_OK : ERR_NOMEM;

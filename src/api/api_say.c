@@ -13,17 +13,17 @@
 
 #define TIME_BYTES     32
 #define KEY_BYTES_MAX  64
-#define TEXT_CHARS_MAX 256
+#define TEXT_CHARS_MAX 1024
 
 enum err api_answer(struct api_call *c, int status, struct json *j)
 {
 	AUTO(json_freep) struct json *owned = j;
 
-	if (!j)
+	if (!owned)
 		return ERR_NOMEM;
 	if (c->dry_run)
-		json_put_bool(j, "dry_run", true);
-	return http_answer_json(c->answer, status, j);
+		json_put_bool(owned, "dry_run", true);
+	return http_answer_json(c->answer, status, owned);
 }
 
 struct json *api_done(void)
@@ -52,6 +52,8 @@ enum err api_say_error(struct http_answer *a, enum err e, const char *problem)
 	json_put_text(error, "code", err_rest(e));
 	json_put_text(error, "message", problem[0] ? problem : err_people(e));
 	json_put_json(j, "error", error);
+	if (e == ERR_TOKEN)
+		http_answer_field(a, "WWW-Authenticate", "Bearer");
 	return http_answer_json(a, err_http(e), j);
 }
 

@@ -318,3 +318,20 @@ const char *json_odd_member(const struct json *j, const char *const *known)
 	}
 	return NULL;
 }
+
+enum err json_take_members(struct json *to, const struct json *from)
+{
+	const char *name;
+	json_t     *value;
+
+	if (!json_is_object(to->root) || !json_is_object(from->root))
+		return ERR_MALFORMED;
+	json_object_foreach(from->root, name, value)
+	{
+		if (json_object_get(to->root, name))
+			return ERR_EXISTS;
+		if (json_object_set(to->root, name, value) != 0)
+			return ERR_NOMEM;
+	}
+	return ERR_OK;
+}

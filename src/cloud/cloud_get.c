@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "crypt/hash_stream.h"
 #include "os/clock.h"
+#include "store/campaign_admin.h"
 #include "store/readers.h"
 
 #include <errno.h>
@@ -132,9 +133,13 @@ static enum err pick_row(struct checkpoint_row *row, struct store *s, const stru
 
 	if (e != ERR_OK)
 		return e;
-	e = player_check(db, pick->player);
-	if (e == ERR_OK)
-		e = campaign_pick(row, db, pick->campaign, pick->player, pick->version, pick->containers_only);
+	if (!pick->player) {
+		e = campaign_pick_any(row, db, pick->campaign, pick->number, pick->version);
+	} else {
+		e = player_check(db, pick->player);
+		if (e == ERR_OK)
+			e = campaign_pick(row, db, pick->campaign, pick->player, pick->version, pick->containers_only);
+	}
 	readers_give(s, db);
 	return e;
 }

@@ -9,7 +9,6 @@
  *	rest_put	uploads
  *	rest_rights	members, deleting, restoring
  *	rest_code	a new code
- *	quota_serve	quotas, on the admin socket
  *
  * Handlers fill in their errors themselves (rest_error), so that all have the form of this API; what net/ refuses on the
  * way to them gets it through rest_error too (struct http_route's errors).
@@ -101,6 +100,10 @@ struct json *rest_quota_of(const struct cloud *c, const uint8_t player[PLAYER_ID
 
 enum err rest_list(struct http_answer *a, struct http_request *rq, void *part);
 enum err rest_campaign(struct http_answer *a, struct http_request *rq, void *part);
+/* A checkpoint's bytes, with its ETag, ranges and digests; *a owns nothing after an error. rest_download is this for a player. */
+enum err rest_send_checkpoint(struct http_answer *a, struct http_request *rq, struct cloud *c,
+                              const struct cloud_pick *pick);
+
 enum err rest_download(struct http_answer *a, struct http_request *rq, void *part);
 enum err rest_restore(struct http_answer *a, struct http_request *rq, void *part);
 enum err rest_member_add(struct http_answer *a, struct http_request *rq, void *part);

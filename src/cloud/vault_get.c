@@ -213,6 +213,11 @@ void vault_get_on_drained(struct vault_conn *c)
 		send_helping(g);
 }
 
+bool vault_get_is_of(const struct vault_get *g, const uint8_t campaign[VAULT_ID_BYTES])
+{
+	return memcmp(g->campaign, campaign, VAULT_ID_BYTES) == 0;
+}
+
 void vault_get_begin(struct vault_conn *c, const struct vault_msg *msg)
 {
 	struct vault_get *g = calloc(1, sizeof(*g));

@@ -319,6 +319,17 @@ static void write_gathered(struct vault_put *p)
 	errand_work(&p->errand, run_piece, on_piece);
 }
 
+bool vault_put_is_of(const struct vault_put *p, const uint8_t campaign[VAULT_ID_BYTES])
+{
+	/* What the store says of the begin is not to be looked at before it has come back. */
+	return p->has_reservation && memcmp(p->begin.campaign, campaign, VAULT_ID_BYTES) == 0;
+}
+
+int64_t vault_put_reservation(const struct vault_put *p)
+{
+	return p->begin.id;
+}
+
 bool vault_put_is_full(const struct vault_put *p)
 {
 	return GATHER_BYTES - p->gather_len < WS_MESSAGE_BYTES_MAX;

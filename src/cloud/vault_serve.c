@@ -193,6 +193,9 @@ void vault_go_on(struct vault_conn *c)
 void vault_answered(struct vault_conn *c)
 {
 	vault_on_answered(&c->state, now_of(c));
+	if (c->owes_gone && !c->is_closing)
+		vault_send_err(c, ERR_GONE);
+	c->owes_gone = false;
 	vault_go_on(c);
 }
 
@@ -327,6 +330,64 @@ void vault_grant(struct vault_conn *c, uint32_t declared)
 	c->slow_ms   = now_of(c);
 	timer_set(c->vault->cloud->loop, &c->timer, next_look_ms(c, c->slow_ms));
 	vault_answer(c, &(struct vault_msg){ .op = VAULT_PUT_GO });
+}
+
+/* Campaigns that are revoked */
+
+/* As after too many bytes: the answer comes now, and what still comes of the upload, its END too, means nothing. */
+static void cut_upload(struct vault_conn *c)
+{
+	if (!vault_on_lost(&c->state))
+		return; /* its END has come: the store knows what to say */
+	vault_put_refuse(c);
+	c->owes_gone = c->state.busy;
+	if (c->owes_gone || c->is_closing)
+		return;
+	vault_send_err(c, ERR_GONE);
+	vault_go_on(c); /* it may have been paused until there was room */
+}
+
+static void cut_download(struct vault_conn *c)
+{
+	vault_get_leave(c);
+	vault_close(c, M_VAULT_CLOSED_REVOKED);
+}
+
+static bool uploads(const struct vault_conn *c, const uint8_t *campaign, int64_t last_upload)
+{
+	return c->put && vault_put_is_of(c->put, campaign) && vault_put_reservation(c->put) <= last_upload;
+}
+
+struct live_count vault_count(const struct vault *v, const uint8_t campaign[VAULT_ID_BYTES])
+{
+	struct live_count out = { 0 };
+
+	for (const struct list *at = v->conns.next; at != &v->conns; at = at->next) {
+		const struct vault_conn *c = CONST_CONTAINER(at, struct vault_conn, in_conns);
+
+		out.uploads += uploads(c, campaign, INT64_MAX);
+		out.downloads += c->get && vault_get_is_of(c->get, campaign);
+	}
+	return out;
+}
+
+struct live_count vault_cut(struct vault *v, const uint8_t campaign[VAULT_ID_BYTES], int64_t last_upload)
+{
+	struct live_count out = { 0 };
+
+	for (struct list *at = v->conns.next; at != &v->conns; at = at->next) {
+		struct vault_conn *c = CONTAINER(at, struct vault_conn, in_conns);
+
+		if (uploads(c, campaign, last_upload)) {
+			out.uploads++;
+			cut_upload(c);
+		}
+		if (c->get && vault_get_is_of(c->get, campaign)) {
+			out.downloads++;
+			cut_download(c);
+		}
+	}
+	return out;
 }
 
 /* Connections */

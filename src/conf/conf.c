@@ -332,7 +332,7 @@ static void put_defaults(struct load *l)
 
 		if (!l->conf.origins[id].text)
 			put(l, row, conf_row_default(row, production),
-			    production && row->production ? "production default" : "default");
+			    production && row->production ? CONF_ORIGIN_PRODUCTION : CONF_ORIGIN_DEFAULT);
 	}
 }
 
@@ -434,7 +434,7 @@ void conf_fini(struct conf *c)
 	*c = (struct conf){ 0 };
 }
 
-static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report)
+static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report, FILE *changed)
 {
 	const struct conf_row *row    = &conf_rows[id];
 	struct conf_why        why    = { "cannot be kept: out of memory" };
@@ -453,11 +453,13 @@ static void reload_row(struct conf *running, const struct conf *fresh, size_t id
 	} else {
 		free(running->origins[id].text);
 		running->origins[id].text = TAKE(origin);
+		if (changed)
+			fprintf(changed, "%s.%s\n", row->section, row->name);
 	}
 }
 
-void conf_reload(struct conf *running, const struct conf *fresh, FILE *report)
+void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)
 {
 	for (size_t id = 0; id < CONF_ROWS; id++)
-		reload_row(running, fresh, id, report);
+		reload_row(running, fresh, id, report, changed);
 }

@@ -96,6 +96,7 @@ static struct lobby *make(const struct lobby_newcomer *n, int64_t now_ms)
 	l->claim       = a->claim;
 	l->beat_ms     = now_ms;
 	l->made_ms     = n->made_ms;
+	l->last_addr   = n->last_addr;
 	if (l->is_direct)
 		tell_address(l, n);
 	return l;
@@ -111,6 +112,8 @@ enum lobby_refusal lobby_announce(struct lobby **out, struct lobby **pushed, str
 	*out = *pushed = NULL;
 	if (r != LOBBY_WELCOME)
 		return r;
+	if (s->is_draining)
+		return LOBBY_DRAINING;
 	if (is_full && !(silent = find_silent(s, now_ms)))
 		return LOBBY_TABLE_FULL;
 	l = make(n, now_ms);
@@ -137,6 +140,7 @@ static const struct refusal {
 	[LOBBY_ADDRESS_FULL] = { 429, "too many lobbies for this address" },
 	[LOBBY_TABLE_FULL]   = { 429, "too many lobbies" },
 	[LOBBY_NO_MEMORY]    = { 503, "out of memory" },
+	[LOBBY_DRAINING]     = { 503, "the server is about to stop; try again in a minute" },
 };
 
 int lobby_refusal_status(enum lobby_refusal r)

@@ -83,6 +83,7 @@ static bool take_beat(struct lobby_ask *q, struct lobby *l, const struct lobby_b
 	bool was_listed = l->listed;
 
 	lobby_beat(&q->m->state, l, b, q->now_ms);
+	l->last_addr = *http_client(q->rq);
 	lobby_keep_touch(q->m->keep, l);
 	return l->listed != was_listed;
 }

@@ -72,6 +72,7 @@ static void read_newborn(struct newborn *n, struct lobby_ask *q)
 	addr_text(n->ip, client);
 	n->who = (struct lobby_newcomer){ .announce  = &n->announce,
 		                          .has_wide  = q->has_wide,
+		                          .last_addr = *client,
 		                          .ip        = n->ip,
 		                          .is_ipv6   = client->family == ADDR_IPV6,
 		                          .is_exempt = q->is_exempt,

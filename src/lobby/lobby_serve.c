@@ -32,6 +32,13 @@ void lobby_unlock(struct lobby_master *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
+void lobby_drain(struct lobby_master *m, bool on)
+{
+	lobby_lock(m);
+	m->state.is_draining = on;
+	lobby_unlock(m);
+}
+
 int64_t lobby_count(void *master)
 {
 	struct lobby_master *m = master;

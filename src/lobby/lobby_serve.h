@@ -41,6 +41,9 @@ void lobby_master_free(struct lobby_master *m);      /* after HTTP and the store
 /* The settings marked RELOAD (turn.secret, .secret_previous, signal.token, latest.*) as conf has them now. Any thread. */
 void lobby_reload(struct lobby_master *m, const struct conf *conf);
 
+/* While on, no new lobby is announced (503); those that are there go on. Any thread. */
+void lobby_drain(struct lobby_master *m, bool on);
+
 /* For /healthz: live lobbies, hidden ones too. Any thread, never waits. */
 int64_t lobby_count(void *master);
 

@@ -22,6 +22,7 @@
 #include "base/pool.h"
 #include "conf/limits.h"
 #include "lobby/lobby_wire.h"
+#include "net/addr.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,8 +52,9 @@ struct lobby {
 	char        direct_addr[LOBBY_LABEL_BYTES + 8]; /* "1.2.3.4:7777", "[2001:db8::1]:7777"; "" when brokered */
 	struct lobby_links links;
 	struct lobby_claim claim;
-	int64_t            beat_ms; /* monotonic; before this start: negative or small */
-	int64_t            made_ms; /* wall */
+	int64_t            beat_ms;   /* monotonic; before this start: negative or small */
+	int64_t            made_ms;   /* wall */
+	struct addr        last_addr; /* of the host's last announce or beat; of no family: none since the start */
 
 	/* The credential the host has. turn_ms 0: none is known (also after a restart). */
 	char     turn_user[LOBBY_TURN_USER_BYTES];
@@ -66,6 +68,7 @@ struct lobby {
 };
 
 struct lobby_state {
+	bool                 is_draining; /* nobody new */
 	const struct limits *limits;
 	struct map           by_session, by_id, by_addr, by_wide;
 	struct list          by_beat;
@@ -88,6 +91,7 @@ struct lobby_newcomer {
 	uint8_t                      addr[LOBBY_ADDR_BYTES];
 	uint8_t                      addr_wide[LOBBY_ADDR_BYTES];
 	bool                         has_wide;
+	struct addr                  last_addr;
 	const char                  *ip; /* what a direct lobby tells joiners, IPv6 without brackets */
 	bool                         is_ipv6;
 	bool                         is_exempt; /* of limits per address */
@@ -103,7 +107,8 @@ enum lobby_refusal {
 	LOBBY_BAD_PORT,
 	LOBBY_ADDRESS_FULL, /* the address, or its /48, has as many as it may */
 	LOBBY_TABLE_FULL,   /* of hosts that beat */
-	LOBBY_NO_MEMORY
+	LOBBY_NO_MEMORY,
+	LOBBY_DRAINING
 };
 
 /*

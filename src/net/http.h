@@ -123,6 +123,7 @@ struct http_text {
 	size_t max;
 	enum err (*handle)(struct http_answer *a, struct http_request *rq, char *body, size_t len, void *part);
 	size_t (*max_of)(void *part); /* says how much instead of max, when not NULL */
+	bool may_be_absent;           /* a head that says nothing of a body has an empty one, and is not too big */
 };
 
 /*

@@ -50,6 +50,8 @@ struct ws_handler {
 	void (*closed)(void *data, int64_t now_ms);
 	/* A pong came; also one to a ping of the server's own, which is empty. NULL: nobody asks. */
 	void (*pong)(void *data, const uint8_t *payload, size_t len, int64_t now_ms);
+	/* So many datagrams that waited are lost, since the peer reads too slowly. Calls nothing of this header. NULL: nobody asks. */
+	void (*lost)(void *data, size_t datagrams);
 	/*
 	 * The one subprotocol that is spoken here (at most 62 bytes): chosen when the client offers it, and one who offers
 	 * others only is refused with 400; one who offers none is let in. NULL: what is offered is ignored. A list of over 126

@@ -54,7 +54,9 @@ static int64_t next_look_ms(const struct ws_conn *c, int64_t now_ms)
 /* Whoever waits that long for a datagram is better served with a new one. */
 static void drop_old(struct ws_conn *c, int64_t now_ms)
 {
-	metric_add(M_WS_DROPPED_OLD, (int64_t)ws_queue_drop_old(&c->queue, now_ms));
+	struct ws_dropped dropped = { .old = ws_queue_drop_old(&c->queue, now_ms) };
+
+	ws_conn_count_dropped(c, &dropped);
 	ws_conn_count(c);
 }
 

@@ -215,6 +215,9 @@ void ws_conn_tell_drained(struct ws_conn *c, int64_t now_ms);
 void ws_conn_put_pong(struct ws_conn *c, const uint8_t *payload, size_t len, int64_t now_ms);
 void ws_conn_put_ping(struct ws_conn *c);
 
+/* Datagrams that had waited are gone: counted, and the handler is told. */
+void ws_conn_count_dropped(struct ws_conn *c, const struct ws_dropped *dropped);
+
 /* Keeps the totals of ws after queue or input changed; over a total, the largest connection is ended. */
 void ws_conn_count(struct ws_conn *c);
 

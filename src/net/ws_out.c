@@ -57,12 +57,14 @@ static void after_put(struct ws_conn *c)
 		ws_conn_flush(c, loop_now_ms(c->ws->loop));
 }
 
-static void count_dropped(const struct ws_dropped *dropped)
+void ws_conn_count_dropped(struct ws_conn *c, const struct ws_dropped *dropped)
 {
-	if (dropped->full)
-		metric_add(M_WS_DROPPED_FULL, (int64_t)dropped->full);
-	if (dropped->old)
-		metric_add(M_WS_DROPPED_OLD, (int64_t)dropped->old);
+	if (dropped->full + dropped->old == 0)
+		return;
+	metric_add(M_WS_DROPPED_FULL, (int64_t)dropped->full);
+	metric_add(M_WS_DROPPED_OLD, (int64_t)dropped->old);
+	if (c->handler && c->handler->lost && c->data)
+		c->handler->lost(c->data, dropped->full + dropped->old);
 }
 
 /* A whole frame among the control messages. */
@@ -154,7 +156,7 @@ static bool put_datagram(struct ws_conn *c, enum ws_opcode opcode, uint32_t tag,
 	struct ws_dropped dropped  = { 0 };
 	uint8_t          *at       = ws_queue_put_datagram(&c->queue, head_len + len, tag, now_ms, &dropped);
 
-	count_dropped(&dropped);
+	ws_conn_count_dropped(c, &dropped);
 	if (!at) {
 		metric_inc(M_WS_DROPPED_FULL);
 		return false;

@@ -127,7 +127,7 @@ static enum p2p_error make_room(struct p2p_room **out, struct p2p_session *s, si
 	enum p2p_room_says says = P2P_ROOM_TAKEN;
 	char               name[P2P_ROOM_NAME_BYTES];
 
-	if (!p2p_guard_room(p->guard, &s->addr, s->is_exempt))
+	if (p->is_draining || !p2p_guard_room(p->guard, &s->addr, s->is_exempt))
 		return P2P_ERR_ROOM_LIMIT;
 	for (int i = 0; i < NAME_TRIES && says == P2P_ROOM_TAKEN; i++) {
 		draw_name(name);
@@ -219,6 +219,16 @@ void p2p_set_games(struct p2p *p, p2p_game_asker ask, void *arg)
 }
 
 /* The last one who leaves closes it. */
+void p2p_room_empty(struct p2p *p, struct p2p_room *room)
+{
+	for (size_t left = room->count; left > 0; left--) {
+		struct p2p_session *s = p2p_session_of(room->members[left - 1]);
+
+		p2p_tell(s, member_news(s, "left"));
+		p2p_session_leave(s, loop_now_ms(p->loop));
+	}
+}
+
 void p2p_game_over(struct p2p *p, uint32_t code)
 {
 	char             name[P2P_ROOM_NAME_BYTES];
@@ -226,12 +236,8 @@ void p2p_game_over(struct p2p *p, uint32_t code)
 
 	text_format(name, sizeof(name), GAME_PREFIX "%06u", code);
 	room = p2p_room_find(&p->rooms, name);
-	for (size_t left = room ? room->count : 0; left > 0; left--) {
-		struct p2p_session *s = p2p_session_of(room->members[left - 1]);
-
-		p2p_tell(s, member_news(s, "left"));
-		p2p_session_leave(s, loop_now_ms(p->loop));
-	}
+	if (room)
+		p2p_room_empty(p, room);
 }
 
 /* --- p2p.join and p2p.leave --- */

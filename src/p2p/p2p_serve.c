@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/metric.h"
 #include "crypt/hash.h"
+#include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
 #include "p2p/p2p_inside.h"
@@ -36,7 +37,7 @@ static void count_end(enum p2p_end why)
 		[P2P_END_PEER] = M_P2P_CLOSED_PEER,         [P2P_END_NO_HELLO] = M_P2P_CLOSED_HELLO,
 		[P2P_END_MESSAGE] = M_P2P_CLOSED_MESSAGE,   [P2P_END_SILENT] = M_P2P_CLOSED_SILENT,
 		[P2P_END_REPLACED] = M_P2P_CLOSED_REPLACED, [P2P_END_WAITING] = M_P2P_CLOSED_WAITING,
-		[P2P_END_SERVER] = M_P2P_CLOSED_SERVER,
+		[P2P_END_OPERATOR] = M_P2P_CLOSED_OPERATOR, [P2P_END_SERVER] = M_P2P_CLOSED_SERVER,
 	};
 
 	metric_inc(metrics[why]);
@@ -296,6 +297,7 @@ static void *on_opened(void *part, struct ws_conn *c, int64_t now_ms)
 	s->id        = ws_conn_id(c);
 	s->addr      = *client;
 	s->is_exempt = is_exempt;
+	s->since_ms  = clock_wall_ms();
 	timer_init(&s->timer, on_timer);
 	p2p_nat_init(s);
 	list_append(&p->sessions, &s->in_sessions);
@@ -374,6 +376,11 @@ enum err p2p_new(struct p2p **out, struct loop *loop, struct store *store, const
 		                             .control_max = (size_t)conf->limits.p2p_waiting };
 	*out          = p;
 	return ERR_OK;
+}
+
+void p2p_drain(struct p2p *p, bool on)
+{
+	p->is_draining = on;
 }
 
 void p2p_stop(struct p2p *p)

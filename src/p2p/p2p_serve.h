@@ -40,6 +40,9 @@ void p2p_game_over(struct p2p *p, uint32_t code);
 
 void p2p_stop(struct p2p *p);
 
+/* While on, no new room is made (room_limit); those of running games are no new ones. Loop thread. */
+void p2p_drain(struct p2p *p, bool on);
+
 /* What operators may ask; their part is the same as above. */
 extern const struct api_route p2p_admin_routes[];
 

@@ -320,8 +320,7 @@ void p2p_announce(const struct p2p *p)
 		if (!p->sockets[i])
 			continue;
 		p2p_endpoint_text(text, &p->bound[i]);
-		log_info("server", 0, "listens", "part=%s address=%s over=udp", rows[i].is_alt ? "p2p-alt" : "p2p",
-		         text);
+		listen_announce(rows[i].is_alt ? "p2p-alt" : "p2p", text, " over=udp");
 	}
 	if (!p->sockets[P2P_AP])
 		log_info("server", 0, "no-udp", "part=p2p p2p.listen1 is empty: no NAT check and no STUN");

@@ -27,6 +27,7 @@ static const struct {
 	[ROOMS_END_INPUT_BUDGET]  = { M_ROOMS_CLOSED_INPUT_BUDGET,  "input_budget (too many frames are incomplete or wait)" },
 	[ROOMS_END_MEMORY]        = { M_ROOMS_CLOSED_MEMORY,        "memory" },
 	[ROOMS_END_SERVER]        = { M_ROOMS_CLOSED_SERVER,        "server" },
+	[ROOMS_END_OPERATOR]      = { M_ROOMS_CLOSED_OPERATOR,      "operator" },
 };
 
 static const struct {

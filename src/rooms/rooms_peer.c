@@ -27,7 +27,7 @@
 #define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_PROBES     9
 
-static void publish(const struct rooms *r)
+void rooms_publish(const struct rooms *r)
 {
 	metric_set(M_ROOMS_CONNECTIONS, (int64_t)r->state.player_count);
 	metric_set(M_ROOMS_PLAYERS, (int64_t)r->state.named_count);
@@ -84,7 +84,7 @@ static void keep_input_budget(struct rooms *r)
 /* Those who may well be there and read: they are told by a FIN, after what waits for them. */
 static bool is_gentle(enum rooms_end why)
 {
-	return why < ROOMS_END_OUTPUT || why == ROOMS_END_SERVER;
+	return why < ROOMS_END_OUTPUT || why >= ROOMS_END_SERVER;
 }
 
 void rooms_give_up(struct rooms_peer *p, enum rooms_end why)
@@ -108,7 +108,7 @@ static void take_out(struct rooms_peer *p, int64_t now_ms)
 	rooms_leave(&r->state, &p->player);
 	rooms_leg_player_gone(r, &p->player, now_ms);
 	rooms_log_ended(&r->log, p);
-	publish(r);
+	rooms_publish(r);
 }
 
 void rooms_settle(struct rooms *r, int64_t now_ms)
@@ -237,7 +237,7 @@ static void on_request(struct rooms_peer *p, uint8_t type, const uint8_t *payloa
 	if (p->replied == ROOMS_HELLO_ACK && !p->is_leaving)
 		on_hello(p);
 	rooms_log_request(p, type, payload, len);
-	publish(r);
+	rooms_publish(r);
 	rooms_settle(r, now_ms);
 }
 
@@ -254,7 +254,7 @@ static void turn_into_leg(struct rooms_peer *p)
 	p->is_out = true;
 	timer_clear(&p->timer);
 	rooms_leave(&r->state, &p->player);
-	publish(r);
+	rooms_publish(r);
 }
 
 void rooms_peer_take(struct rooms_peer *p, const uint8_t *bytes, size_t len, int64_t now_ms)
@@ -334,6 +334,7 @@ static struct rooms_peer *peer_new(struct rooms *r, struct tcp_conn *c, int64_t 
 	p->is_exempt      = tcp_conn_is_exempt(c);
 	p->is_first_frame = true;
 	p->heard_ms       = now_ms;
+	p->since_ms       = now_ms;
 	list_init(&p->in_waiting);
 	list_init(&p->in_leaving);
 	list_init(&p->in_going_on);
@@ -365,7 +366,7 @@ static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 		return NULL;
 	}
 	metric_inc(M_ROOMS_ACCEPTED);
-	publish(r);
+	rooms_publish(r);
 	return p;
 }
 

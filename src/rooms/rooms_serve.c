@@ -5,6 +5,7 @@
 
 #include "base/auto.h"
 #include "os/random.h"
+#include "rooms/rooms_change.h"
 #include "rooms/rooms_inside.h"
 
 #include <stdlib.h>
@@ -135,6 +136,7 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 	list_init(&r->peers);
 	list_init(&r->waiting);
 	list_init(&r->leaving);
+	list_init(&r->changes);
 	pool_init(&r->peer_pool, sizeof(struct rooms_peer), SIZE_MAX); /* the guard bounds it */
 	chain_blocks_init(&r->block_pool);
 	rooms_log_init(&r->log, loop);
@@ -151,8 +153,14 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 		rooms_free(r);
 		return e;
 	}
+	rooms_publish(r);
 	*out = r;
 	return ERR_OK;
+}
+
+void rooms_drain(struct rooms *r, bool on)
+{
+	r->state.is_draining = on;
 }
 
 void rooms_stop(struct rooms *r)
@@ -170,6 +178,7 @@ void rooms_stop(struct rooms *r)
 	rooms_settle(r, now_ms);
 	splice_stop(r->splice);
 	rooms_status_stop(r);
+	rooms_changes_stop(r);
 	rooms_keep_stop(r->keep);
 }
 

@@ -29,6 +29,9 @@ void     rooms_free(struct rooms *r); /* after tcp, udp and the store are gone; 
 const struct tcp_listen  *rooms_listen(const struct rooms *r);      /* for tcp_listen */
 const struct udp_handler *rooms_udp_handler(const struct rooms *r); /* for udp_listen */
 
+/* While on, no new room is made (ERROR 6); those that are there go on, and players still come in. */
+void rooms_drain(struct rooms *r, bool on);
+
 /* Everybody is closed and nobody is let in any more; scores are handed to the store. Before tcp_stop. */
 void rooms_stop(struct rooms *r);
 

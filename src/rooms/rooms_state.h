@@ -136,6 +136,7 @@ struct rooms_now {
 };
 
 struct rooms_state {
+	bool is_draining; /* no new room */
 	const struct limits     *limits;
 	const struct rooms_host *host;
 	struct rooms_boards     *boards;
@@ -177,6 +178,13 @@ struct rooms_player *rooms_find_user(const struct rooms_state *s,
                                      uint32_t                  user_id); /* with or without HELLO; or NULL */
 bool                 rooms_share_room(const struct rooms_player *a, const struct rooms_player *b);
 struct rooms_room   *rooms_find_room(const struct rooms_state *s, uint64_t id);
+struct rooms_member *rooms_find_member(const struct rooms_room *room, uint16_t id); /* or NULL */
+
+/* He is told KICKED, and the others that he left; the last one takes the room with him. */
+void rooms_kick(struct rooms_state *s, struct rooms_member *m);
+
+/* All are told KICKED, and the room is gone. */
+void rooms_end(struct rooms_state *s, struct rooms_room *room);
 
 /* What this receiver is told of the member: rule 9 of the protocol. */
 void rooms_address_for(uint8_t ip[4], uint16_t *port, const struct rooms_player *receiver,

@@ -34,6 +34,7 @@ static const struct reason {
 	[SIGNAL_WHY_FULL_TOTAL]   = { M_SIGNAL_CLOSED_FULL_TOTAL,   "peers_total",      NULL },
 	[SIGNAL_WHY_FULL_ADDRESS] = { M_SIGNAL_CLOSED_FULL_ADDRESS, "peers_address",    NULL },
 	[SIGNAL_WHY_REPLACED]     = { M_SIGNAL_CLOSED_REPLACED,     "replaced",         NULL },
+	[SIGNAL_WHY_OPERATOR]     = { M_SIGNAL_CLOSED_OPERATOR,     "operator",         NULL },
 	[SIGNAL_WHY_MEMORY]       = { M_SIGNAL_CLOSED_MEMORY,       "memory",           NULL },
 	[SIGNAL_DROP_SHAPE]       = { M_SIGNAL_DROPPED_SHAPE,       "shape",            NULL },
 	[SIGNAL_DROP_NOBODY]      = { M_SIGNAL_DROPPED_NO_DEST,     "nobody",           NULL },

@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "crypt/hash.h"
 #include "crypt/verify.h"
+#include "os/clock.h"
 #include "os/random.h"
 #include "signal/signal_peer.h"
 
@@ -140,6 +141,7 @@ static void on_registered(struct signal_peer *p)
 {
 	struct signal_about who = about(p, true);
 
+	p->since_ms = clock_wall_ms();
 	signal_log_registered(&who);
 	publish(p->relay);
 }

@@ -39,13 +39,13 @@ static void reset_tcp(struct signal_peer *p)
 	tcp_reset(p->tcp);
 }
 
-#define LANE(text)                                                                                                  \
-	{                                                                                                           \
-		.name = text, .challenge = challenge_tcp, .wake = wake_tcp, .flush = flush_tcp, .close = close_tcp, \
-		.reset = reset_tcp                                                                                  \
+#define LANE(text, word)                                                                                      \
+	{                                                                                                     \
+		.name = text, .kind = word, .challenge = challenge_tcp, .wake = wake_tcp, .flush = flush_tcp, \
+		.close = close_tcp, .reset = reset_tcp                                                        \
 	}
 
-static const struct signal_lane plain = LANE("plain"), tls = LANE("tls");
+static const struct signal_lane plain = LANE("plain", "tcp"), tls = LANE("tls", "tls");
 
 static bool is_too_often(struct signal_relay *r, const struct tcp_conn *c, int64_t now_ms)
 {

@@ -36,7 +36,7 @@ static enum err bound_trash(struct db *db, const uint8_t *owner)
 	return e;
 }
 
-static enum err trash(struct db *db, const struct campaign_at *at, int64_t wall_ms)
+enum err campaign_put_in_trash(struct db *db, const struct campaign_at *at, int64_t wall_ms)
 {
 	AUTO_QUERY q = db_query(db, Q_CAMPAIGN_TRASH);
 
@@ -56,7 +56,8 @@ enum err campaign_forget(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], con
 
 	if (e != ERR_OK)
 		return e;
-	return at.role == CAMPAIGN_OWNER ? trash(db, &at, wall_ms) : member_put(db, at.number, player, MEMBER_LEFT);
+	return at.role == CAMPAIGN_OWNER ? campaign_put_in_trash(db, &at, wall_ms)
+	                                 : member_put(db, at.number, player, MEMBER_LEFT);
 }
 
 /* Whether the owner and the server have room for what they hold now. */

@@ -283,13 +283,18 @@ static bool has_blobs(const struct store *s)
 	return any;
 }
 
+static void blobs_id_text(char out[2 * STORE_ID_BYTES + 2], const struct store *s)
+{
+	hex_encode(out, s->id, STORE_ID_BYTES);
+	out[2 * STORE_ID_BYTES]     = '\n';
+	out[2 * STORE_ID_BYTES + 1] = '\0';
+}
+
 static enum err write_blobs_id(const struct store *s, FILE *report)
 {
 	char text[2 * STORE_ID_BYTES + 2];
 
-	hex_encode(text, s->id, STORE_ID_BYTES);
-	text[2 * STORE_ID_BYTES]     = '\n';
-	text[2 * STORE_ID_BYTES + 1] = '\0';
+	blobs_id_text(text, s);
 	if (file_write(s->paths.blobs_id, text, strlen(text), 0600) == ERR_OK)
 		return ERR_OK;
 	fprintf(report, "cannot write %s: %s\n", s->paths.blobs_id, strerror(errno));
@@ -486,7 +491,25 @@ const uint8_t *store_addr_key(const struct store *s)
 
 bool store_blobs_are_known(const struct store *s)
 {
-	return s->blobs_known;
+	return s->blobs ? blobs_are_known(s->blobs) : s->blobs_known;
+}
+
+enum err store_own_blobs(struct store *s)
+{
+	char     text[2 * STORE_ID_BYTES + 2];
+	enum err e;
+
+	blobs_id_text(text, s);
+	e = file_write(s->paths.blobs_id, text, strlen(text), 0600);
+	if (e != ERR_OK)
+		return blobs_io_error("write", s->paths.blobs_id, errno);
+	blobs_set_known(s->blobs);
+	return ERR_OK;
+}
+
+struct blob_check *store_blob_check(const struct store *s)
+{
+	return s->check;
 }
 
 struct blobs *store_blobs(const struct store *s)
@@ -497,6 +520,21 @@ struct blobs *store_blobs(const struct store *s)
 struct readers *store_readers(const struct store *s)
 {
 	return s->readers;
+}
+
+const char *store_folder(const struct store *s)
+{
+	return s->paths.data;
+}
+
+const char *store_database(const struct store *s)
+{
+	return s->paths.database;
+}
+
+uint64_t store_free_floor(const struct store *s)
+{
+	return (uint64_t)s->limits.store_free_floor;
 }
 
 bool store_has_space(const struct store *s)
@@ -528,11 +566,19 @@ void store_poke(struct store *s)
 
 /* --- What the store thread does by the clock --- */
 
-static int64_t log_bytes(const struct store *s)
+static int64_t file_bytes(const char *path)
 {
 	struct stat st;
 
-	return stat(s->paths.log, &st) == 0 ? st.st_size : 0;
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+static void count_blobs(struct db *db)
+{
+	AUTO_QUERY q = db_query(db, Q_BLOB_BYTES);
+
+	if (q_row(&q) == ERR_OK)
+		metric_set(M_BLOBS_BYTES, q_get_int(&q, 0));
 }
 
 /* Logs when it becomes true, not each time it is. */
@@ -546,9 +592,10 @@ static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, c
 static void measure_space(struct store *s)
 {
 	uint64_t free_bytes = 0;
-	int64_t  log        = log_bytes(s);
+	int64_t  log        = file_bytes(s->paths.log);
 
 	metric_set(M_STORE_WAL_BYTES, log);
+	metric_set(M_STORE_DATABASE_BYTES, file_bytes(s->paths.database));
 	bool log_big = log > s->limits.store_wal_max;
 	warn_once(&s->warned_log, log_big, "log-is-large", log,
 	          "something reads the database without end (a forgotten sqlite3 shell, a backup): end it");
@@ -575,6 +622,7 @@ static enum err run_upkeep(struct job *job, struct db *db)
 		u->store->trash_due = true;
 		blobs_set_day(u->store->blobs, today.day);
 	}
+	count_blobs(db);
 	return e;
 }
 
@@ -674,6 +722,7 @@ enum err store_start(struct store *s)
 	int64_t now = clock_mono_ms();
 
 	measure_space(s);
+	count_blobs(s->db);
 	s->space_at_ms  = now + SPACE_EVERY_MS;
 	s->upkeep_at_ms = now + UPKEEP_EVERY_MS;
 	s->copy_at_ms   = now + COPY_AFTER_MS;

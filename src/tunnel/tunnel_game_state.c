@@ -141,6 +141,7 @@ struct tunnel_game *tunnel_game_add(struct tunnel_state *s, uint32_t code, uint8
 	memcpy(g->addr, addr, TUNNEL_ADDR_BYTES);
 	for (int way = 0; way < TUNNEL_WAYS; way++)
 		g->budget[way] = (struct tunnel_budget){ s->limits->tunnel_burst, now_ms };
+	g->samples[0].at_ms = g->samples[1].at_ms = now_ms;
 	list_append(&s->all, &g->in);
 	s->game_count++;
 	return g;

@@ -11,8 +11,8 @@
 #include "os/random.h"
 #include "store/player.h"
 #include "tunnel/tunnel_guard.h"
+#include "tunnel/tunnel_inside.h"
 #include "tunnel/tunnel_keep.h"
-#include "tunnel/tunnel_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,7 +268,8 @@ static void join(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms, b
 		                        .code    = msg->code,
 		                        .token   = msg->has_token ? token : NULL,
 		                        .id      = msg->version == 2 ? id : NULL,
-		                        .now_ms  = now_ms };
+		                        .now_ms  = now_ms,
+		                        .wall_ms = clock_wall_ms() };
 	enum tunnel_outlook outlook = tunnel_join_outlook(&t->state, &want);
 	int64_t             wait_ms = 0;
 
@@ -396,6 +397,7 @@ static void on_request(struct conn *c, const uint8_t *bytes, size_t len, int64_t
 
 static void count_route(struct tunnel *t, const struct tunnel_route *route, enum tunnel_way way, size_t len, bool sent)
 {
+	tunnel_on_routed(route, way, len, sent);
 	if (sent) {
 		t->flow[way].datagrams++;
 		t->flow[way].bytes += (int64_t)len;
@@ -515,6 +517,40 @@ static void on_closed(void *data, int64_t now_ms)
 		log_info("tunnel", id_of(c), c->state.role == TUNNEL_HOST ? "host-lost" : "friend-lost", "code=%u",
 		         c->state.role == TUNNEL_HOST ? c->state.game->code : c->state.friend->game->code);
 	forget_conn(c, now_ms);
+}
+
+static void on_lost(void *data, size_t datagrams)
+{
+	struct conn *c = data;
+
+	tunnel_on_lost(&c->state, datagrams);
+}
+
+/* What operators' routes see */
+
+struct tunnel_state *tunnel_state_of(struct tunnel *t)
+{
+	return &t->state;
+}
+
+int64_t tunnel_now_ms(const struct tunnel *t)
+{
+	return loop_now_ms(t->loop);
+}
+
+const struct addr *tunnel_client_of(const struct tunnel_conn *c)
+{
+	return ws_conn_client(CONST_CONTAINER(c, struct conn, state)->ws);
+}
+
+struct tunnel_acts *tunnel_acts_of(struct tunnel *t)
+{
+	return &t->acts;
+}
+
+void tunnel_do_acts(struct tunnel *t)
+{
+	do_acts(t);
 }
 
 /* Answers of the store */
@@ -665,8 +701,10 @@ enum err tunnel_new(struct tunnel **out, struct loop *loop, struct store *store,
 	t->loop    = loop;
 	t->store   = store;
 	t->conf    = conf;
-	t->handler = (struct ws_handler){ .part = t, .opened = on_opened, .message = on_message, .closed = on_closed };
-	t->flush   = (struct loop_flush){ .run = publish_flow };
+	t->handler = (struct ws_handler){
+		.part = t, .opened = on_opened, .message = on_message, .closed = on_closed, .lost = on_lost
+	};
+	t->flush = (struct loop_flush){ .run = publish_flow };
 	tunnel_state_init(&t->state, &conf->limits, random_u64());
 	pool_init(&t->conns, sizeof(struct conn), (size_t)conf->limits.ws_connections);
 	timer_init(&t->check, on_check);
@@ -716,6 +754,11 @@ enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t 
 	};
 
 	return says[tunnel_place_of(&t->state, code, digest)];
+}
+
+void tunnel_drain(struct tunnel *t, bool on)
+{
+	t->state.is_draining = on;
 }
 
 void tunnel_start(struct tunnel *t)

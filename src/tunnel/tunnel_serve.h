@@ -60,6 +60,9 @@ enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t 
 typedef void (*tunnel_over)(void *arg, uint32_t code);
 void tunnel_set_over(struct tunnel *t, tunnel_over over, void *arg);
 
+/* While on, no new game begins (FAULT 1); those that are there go on, their hosts come back, and friends still join. */
+void tunnel_drain(struct tunnel *t, bool on);
+
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);
 

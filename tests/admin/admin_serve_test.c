@@ -23,17 +23,19 @@ static char                dir[40], path[60];
 
 static void start(void)
 {
-	int fd;
+	struct http_listen on;
+	struct admin_door  door = { .name = "admin", .on = &on, .count = 1, .connections_max = 3 };
+	int                fd;
 
 	http_fixture_init(&f);
-	f.conf.limits.admin_connections = 3;
 	strcpy(dir, "/tmp/coopd-admin-XXXXXX");
 	cr_assert_not_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/admin.sock", dir);
 	cr_assert_eq(listen_unix(&fd, path, stderr), ERR_OK);
 	cr_assert_eq(api_new(&api, NULL, NULL, &f.conf), ERR_OK);
 	cr_assert_eq(api_add(api, admin_metric_routes, api), ERR_OK);
-	cr_assert_eq(admin_start(&admin, api, &(struct http_listen){ .fd = fd }, 1, NULL, 0), ERR_OK);
+	on = (struct http_listen){ .fd = fd };
+	cr_assert_eq(admin_start(&admin, api, &door, NULL, 0), ERR_OK);
 }
 
 static void stop(void)
@@ -86,21 +88,31 @@ Test(admin_serve, shows_the_figures_as_prometheus_reads_them)
 Test(admin_serve, what_came_through_a_proxy_needs_a_token)
 {
 	static const char *const rows[] = {
-		"Origin: https://evil\r\n",     "Origin: null\r\n",
-		"Forwarded: for=1.2.3.4\r\n",   "Via: 1.1 caddy\r\n",
-		"X-Forwarded-For: 1.2.3.4\r\n", "x-forwarded-proto: https\r\n",
-		"X-FORWARDED-HOST: a\r\n",      "X-Forwarded-For:\r\n",
-		"X-Real-IP: 1.2.3.4\r\n",       "Via: 1.1 a\r\nVia: 1.1 b\r\n",
+		"Origin: http://a\r\n",         "Authorization: Bearer 00\r\n", "Forwarded: for=1.2.3.4\r\n",
+		"Via: 1.1 caddy\r\n",           "X-Forwarded-For: 1.2.3.4\r\n", "x-forwarded-proto: https\r\n",
+		"X-FORWARDED-HOST: a\r\n",      "X-Forwarded-For:\r\n",         "X-Real-IP: 1.2.3.4\r\n",
+		"Via: 1.1 a\r\nVia: 1.1 b\r\n",
 	};
 	char bearer[40];
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		AUTO(free_result) struct http_result r = ask(rows[i]);
 		cr_expect_eq(r.status, 401, "%s", rows[i]);
-		cr_expect_not_null(strstr(r.body, "{\"error\":\""), "%s", r.body);
-		cr_expect_not_null(strstr(r.body, "token"), "%s", r.body);
+		cr_expect_not_null(strstr(r.body, "{\"error\":{\"code\":\"token\","), "%s", r.body);
 		cr_expect_null(strstr(r.body, "coopd_"), "no figure gets out");
 		cr_expect_str_eq(http_result_header(&r, "WWW-Authenticate", bearer, sizeof(bearer)), "Bearer");
+	}
+}
+
+Test(admin_serve, pages_of_others_get_nothing)
+{
+	static const char *const rows[] = { "Origin: https://evil\r\n", "Origin: null\r\n", "Origin: http://a:80\r\n",
+		                            "Origin: http://a\r\nOrigin: http://a\r\n" };
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		AUTO(free_result) struct http_result r = ask(rows[i]);
+		cr_expect_eq(r.status, 403, "%s", rows[i]);
+		cr_expect_not_null(strstr(r.body, "{\"error\":{\"code\":\"origin\","), "%s", r.body);
 	}
 }
 

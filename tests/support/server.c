@@ -46,6 +46,8 @@ static const struct {
 	{ "tunnel", offsetof(struct server, tunnel_port) },
 	{ "http-tls ", offsetof(struct server, https_port) },
 	{ "http ", offsetof(struct server, http_port) },
+	{ "admin-events ", offsetof(struct server, admin_events_port) },
+	{ "admin ", offsetof(struct server, admin_port) },
 };
 
 /* Of several listeners of a part the first counts. */
@@ -237,6 +239,8 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "p2p.port=0");
 	server_set(s, "p2p.alt_port=0");
 	server_set(s, admin);
+	server_set(s, "admin.listen=127.0.0.1:0");
+	server_set(s, "admin.events_listen=127.0.0.1:0");
 	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
 	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
 	for (; sets && *sets; sets++)
@@ -292,8 +296,9 @@ void server_launch(struct server *s)
 	s->signal_port = s->signal_tls_port = 0;
 	s->rooms_port = s->rooms_status_port = 0;
 	s->p2p_port = s->p2p_alt_port = 0;
-	s->log_from                   = stat(s->log_path, &log) == 0 ? log.st_size : 0;
-	s->pid                        = fork();
+	s->admin_port = s->admin_events_port = 0;
+	s->log_from                          = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid                               = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
 	if (s->pid == 0)
 		become_server(s, test, program);

@@ -224,7 +224,8 @@ static void join(struct world *w, const char *name, uint8_t version, uint32_t co
 		                                                 .code    = code,
 		                                                 .token   = token ? digest : NULL,
 		                                                 .id      = version == 2 ? id : NULL,
-		                                                 .now_ms  = w->now_ms };
+		                                                 .now_ms  = w->now_ms,
+		                                                 .wall_ms = w->now_ms };
 
 	tunnel_on_join(&w->state, world_conn(w, name), &join, &w->acts);
 	run_acts(w);
