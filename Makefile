@@ -70,6 +70,10 @@ $(error Not all that is needed is installed; see above)
 endif
 endif
 
+# What the page takes from npm is embedded when it is there, so it comes before that is looked at.  Nothing depends on it.
+$(if $(filter run,$(MAKECMDGOALS)),$(shell tools/web-packages page >&2))
+$(if $(filter test,$(MAKECMDGOALS)),$(shell tools/web-packages test >&2))
+
 MODULES := libmicrohttpd gnutls libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih zlib
 CTL_MODULES := libcurl ncursesw jansson libwebsockets libuv libsodium libssl libcrypto zlib
 ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
@@ -89,7 +93,9 @@ SRC        := $(sort $(wildcard src/*.c src/*/*.c))
 CTL_SRC    := $(sort $(wildcard tools/coopctl/*.c))
 SQL        := $(sort $(wildcard sql/*.sql))
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-EMBEDDED   := src/cloud/openapi.json $(sort $(wildcard src/admin/openapi/*.json))
+EMBEDDED   := src/cloud/openapi.json $(sort $(wildcard src/admin/openapi/*.json)) \
+	      $(sort $(wildcard web/*.html web/*.js web/*.css web/*.svg)) \
+	      $(wildcard $(addprefix web/node_modules/uplot/dist/,uPlot.esm.js uPlot.min.css))
 GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h $(BUILD)/gen/embed.h
 GEN_C      := $(GEN_H:.h=.c)
 
@@ -294,7 +300,7 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 
 # What a test finds in its environment.
 TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
-	   COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
+	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.

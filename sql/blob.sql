@@ -6,9 +6,6 @@ INSERT INTO blobs (hash, bytes) VALUES (:hash, :bytes) ON CONFLICT (hash) DO UPD
 -- name: blob_find
 SELECT bytes FROM blobs WHERE hash = :hash;
 
--- name: blob_bytes
-SELECT coalesce(sum(bytes), 0) FROM blobs;
-
 -- name: blob_remove
 DELETE FROM blobs WHERE hash = :hash;
 
@@ -24,6 +21,9 @@ ORDER BY hash;
 
 -- name: blob_any
 SELECT EXISTS (SELECT 1 FROM blobs) OR EXISTS (SELECT 1 FROM blob_garbage);
+
+-- name: blob_totals
+SELECT count(*), coalesce(sum(bytes), 0) FROM blobs;
 
 -- name: blob_needed_by
 -- Which campaigns cannot do without it.

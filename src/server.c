@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
+ *	log, store (lock, database), bans, loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
  *	listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
@@ -10,6 +10,7 @@
 #include "server.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -26,6 +27,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_admin.h"
+#include "server_bans.h"
 #include "server_cloud.h"
 #include "server_files.h"
 #include "server_listen.h"
@@ -68,6 +70,7 @@ struct server {
 	size_t            front_count;
 	struct http_cert *http_cert; /* NULL: no TLS */
 	struct http_server *http;
+	struct server_bans  bans;
 	struct server_admin admin;
 	struct reload      *reload;
 	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
@@ -82,12 +85,25 @@ static void on_stop(void *arg);
 
 static bool build_admin(struct server *s)
 {
+	s->bans = (struct server_bans){ .ws           = s->ws,
+		                        .tcp          = s->tcp,
+		                        .tunnel       = s->tunnel,
+		                        .cloud        = s->cloud,
+		                        .lobby        = s->lobby,
+		                        .signal       = s->signal,
+		                        .rooms        = s->rooms.rooms,
+		                        .p2p          = s->p2p.p2p,
+		                        .http         = &s->http,
+		                        .rooms_status = &s->rooms.status };
+
 	struct server_admin_parts parts = { .tunnel   = s->conf->tunnel_enable ? s->tunnel : NULL,
 		                            .cloud    = s->cloud,
 		                            .lobby    = s->lobby,
 		                            .signal   = s->signal,
 		                            .rooms    = s->rooms.rooms,
 		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
+		                            .bans     = &s->bans,
+		                            .ws       = s->ws,
 		                            .health   = &s->health,
 		                            .stop     = on_stop,
 		                            .stop_arg = s };
@@ -191,7 +207,7 @@ static bool build(struct server *s)
 		fputs("coopd: libsodium does not start.\n", stderr);
 		return false;
 	}
-	if (store_open(&s->store, s->conf, stderr) != ERR_OK)
+	if (store_open(&s->store, s->conf, stderr) != ERR_OK || !server_bans_load(s->store))
 		return false;
 	s->loop = loop_new();
 	if (!s->loop) {
@@ -311,6 +327,8 @@ static void on_stop(void *arg)
 	s->stopping = true;
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
+	event_emit(E_SERVER_DRAINING, event_bool("on", true));
+	server_admin_leave(&s->admin);
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
@@ -413,6 +431,8 @@ static void greet(const struct server *s)
 {
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
+	metric_set(M_PROCESS_START_SECONDS, clock_wall_ms() / 1000);
+	event_emit(E_SERVER_READY, event_word("version", COOPD_VERSION));
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
 	if (!s->conf->server_production && takes_a_page(STDOUT_FILENO))
 		print_what_now(s);
@@ -434,6 +454,7 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
 		{ "admin_connections", share->admin_connections, asked->admin_connections },
 		{ "admin_tcp_connections", share->admin_tcp_connections, asked->admin_tcp_connections },
+		{ "admin_viewers", share->admin_viewers, asked->admin_viewers },
 	};
 	size_t used = 0;
 
@@ -467,7 +488,8 @@ static bool share_files(struct server *s)
 		                                          .rooms_connections     = l->rooms_connections,
 		                                          .rooms_streams         = l->rooms_streams,
 		                                          .admin_connections     = l->admin_connections,
-		                                          .admin_tcp_connections = l->admin_tcp_connections };
+		                                          .admin_tcp_connections = l->admin_tcp_connections,
+		                                          .admin_viewers         = l->admin_viewers };
 	s->http_leaving          = share.http_leaving;
 	l->ws_connections        = share.ws_connections;
 	l->cloud_vaults          = share.cloud_vaults;
@@ -476,6 +498,7 @@ static bool share_files(struct server *s)
 	l->rooms_streams         = share.rooms_streams;
 	l->admin_connections     = share.admin_connections;
 	l->admin_tcp_connections = share.admin_tcp_connections;
+	l->admin_viewers         = share.admin_viewers;
 	return true;
 }
 
@@ -516,6 +539,7 @@ static void take_down(struct server *s)
 	server_p2p_free(&s->p2p);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
+	server_admin_free(&s->admin);
 	if (s->loop)
 		loop_free(s->loop);
 	listeners_close(&s->tunnel_plain);
@@ -526,6 +550,7 @@ static void take_down(struct server *s)
 	listeners_close(&s->signal_tls);
 	http_cert_free(s->http_cert);
 	tls_cert_free(s->tls_cert);
+	ban_clear();
 	wipe_secret(s->signal_token, sizeof(s->signal_token));
 }
 

@@ -1,29 +1,40 @@
 #include "server_admin.h"
 
+#include "admin/admin_page.h"
 #include "api/api_token.h"
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/text.h"
 #include "net/listen.h"
+#include "os/clock.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #define PLACE_BYTES 128 /* a unix socket's path is shorter */
 
-enum err server_admin_routes(struct api *a, struct admin_server *server, struct admin_control *control,
-                             const struct server_admin_parts *p)
+enum err server_admin_routes(struct server_admin *s, const struct server_admin_parts *p)
 {
+	struct api *a = s->api;
 	const struct {
 		const struct api_route *routes;
 		void                   *part;
 	} tables[] = {
-		{ admin_metric_routes, a },         { admin_openapi_routes, a },
-		{ admin_server_routes, server },    { admin_control_routes, control },
-		{ tunnel_admin_routes, p->tunnel }, { admin_player_routes, a },
-		{ cloud_admin_routes, p->cloud },   { lobby_admin_routes, p->lobby },
-		{ signal_admin_routes, p->signal }, { rooms_admin_routes, p->rooms },
-		{ p2p_admin_routes, p->p2p },       { admin_ban_routes, a },
-		{ admin_token_routes, a },          { admin_audit_routes, a },
+		{ admin_metric_routes, a },
+		{ admin_openapi_routes, a },
+		{ admin_server_routes, &s->server },
+		{ admin_control_routes, &s->control },
+		{ tunnel_admin_routes, p->tunnel },
+		{ admin_player_routes, a },
+		{ cloud_admin_routes, p->cloud },
+		{ lobby_admin_routes, p->lobby },
+		{ signal_admin_routes, p->signal },
+		{ rooms_admin_routes, p->rooms },
+		{ p2p_admin_routes, p->p2p },
+		{ admin_ban_routes, &s->bans },
+		{ admin_token_routes, a },
+		{ admin_audit_routes, a },
+		{ admin_page_routes, a },
 	};
 	enum err e = ERR_OK;
 
@@ -129,12 +140,33 @@ static enum err build_api(struct server_admin *s, struct loop *loop, struct stor
 	if (e != ERR_OK)
 		return e;
 	describe(s, conf);
-	e = server_admin_routes(s->api, &s->server, &s->control, parts);
+	e = server_admin_routes(s, parts);
 	if (e == ERR_OK)
 		e = api_tokens_load(s->api, store_db(store));
 	if (e == ERR_OK)
 		api_trail_start(s->api);
 	return e;
+}
+
+/* On which ports the page is, for who asks for events from it. */
+static void note_pages(struct admin_events_config *cfg, const struct listeners *tcp)
+{
+	for (size_t i = 0; i < tcp->count && i < ADMIN_EVENTS_PAGES_MAX; i++)
+		cfg->pages[cfg->page_count++] = tcp->bound[i].port;
+}
+
+static bool build_events(struct server_admin *s, struct loop *loop, struct store *store)
+{
+	const struct conf         *conf = s->conf;
+	struct admin_events_config cfg  = { .api = s->api, .ws = s->ws, .store = store, .conf = conf };
+
+	note_pages(&cfg, &s->tcp);
+	if (admin_events_new(&s->events, loop, &cfg) != ERR_OK) {
+		fputs("coopd: there is no memory for the operators' events.\n", stderr);
+		return false;
+	}
+	return listen_unix(&s->events_socket, conf->admin_events_socket, stderr) == ERR_OK &&
+	       listeners_bind(&s->events_tcp, "admin.events_listen", &conf->admin_events_listen);
 }
 
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
@@ -146,15 +178,21 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 		return true;
 	s->conf   = conf;
 	s->health = parts->health;
+	s->bans   = (struct admin_bans){ .end = server_bans_end, .end_http = server_bans_end_http, .arg = parts->bans };
+	s->ws     = parts->ws;
 	prepare_control(s, loop, parts);
 	s->control.backup = backup_new(store);
-	e                 = s->control.backup ? build_api(s, loop, store, conf, parts) : ERR_NOMEM;
+	e                 = s->control.backup ? ERR_OK : ERR_NOMEM;
+	if (e == ERR_OK)
+		e = event_start((size_t)conf->limits.admin_events_kept, clock_wall_ms);
+	if (e == ERR_OK)
+		e = build_api(s, loop, store, conf, parts);
 	if (e != ERR_OK) {
 		fprintf(stderr, "coopd: the operator's API does not start: %s.\n", err_people(e));
 		return false;
 	}
 	return listen_unix(&s->socket, conf->admin_socket, stderr) == ERR_OK &&
-	       listeners_bind(&s->tcp, "admin.listen", &conf->admin_listen);
+	       listeners_bind(&s->tcp, "admin.listen", &conf->admin_listen) && build_events(s, loop, store);
 }
 
 static bool start_unix(struct server_admin *s)
@@ -187,9 +225,36 @@ static bool start_tcp(struct server_admin *s)
 	return door.count == 0 || admin_start(&s->by_tcp, s->api, &door, NULL, 0) == ERR_OK;
 }
 
+static bool start_events(struct server_admin *s)
+{
+	struct addr bound;
+	char        place[PLACE_BYTES];
+	int         fd = s->events_socket;
+
+	text_format(place, sizeof(place), "unix:%s", s->conf->admin_events_socket);
+	listen_announce("admin-events", place, "");
+	listeners_announce(&s->events_tcp, "admin-events");
+	s->events_socket     = 0;
+	s->has_events_socket = true;
+	if (ws_listen_door(s->ws, fd) != ERR_OK)
+		return false;
+	while (listeners_take(&s->events_tcp, &fd, &bound)) {
+		if (ws_listen_door(s->ws, fd) != ERR_OK)
+			return false;
+	}
+	admin_events_start(s->events);
+	return true;
+}
+
 bool server_admin_start(struct server_admin *s)
 {
-	return !s->api || (start_unix(s) && start_tcp(s));
+	return !s->api || (start_unix(s) && start_tcp(s) && start_events(s));
+}
+
+void server_admin_leave(struct server_admin *s)
+{
+	if (s->events)
+		admin_events_stop(s->events);
 }
 
 void server_admin_poke(struct server_admin *s)
@@ -214,7 +279,18 @@ void server_admin_stop(struct server_admin *s)
 	}
 	if (s->socket > 0)
 		close(s->socket);
+	if (s->has_events_socket)
+		unlink(s->conf->admin_events_socket);
+	if (s->events_socket > 0)
+		close(s->events_socket);
 	listeners_close(&s->tcp);
+	listeners_close(&s->events_tcp);
+}
+
+void server_admin_free(struct server_admin *s)
+{
+	admin_events_free(s->events);
 	api_free(s->api);
 	backup_free(s->control.backup);
+	event_stop();
 }

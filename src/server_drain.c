@@ -1,6 +1,7 @@
 #include "server_drain.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -46,6 +47,7 @@ void drain_begin(struct drain *d, int64_t deadline_s)
 	timer_clear(&d->deadline);
 	if (deadline_s > 0)
 		timer_set(d->loop, &d->deadline, loop_now_ms(d->loop) + deadline_s * 1000);
+	event_emit(E_SERVER_DRAINING, event_bool("on", true));
 	log_info("server", 0, "drains", "deadline=%llds", (long long)deadline_s);
 }
 
@@ -56,5 +58,6 @@ void drain_end(struct drain *d)
 	d->is_on = false;
 	timer_clear(&d->deadline);
 	tell_parts(d, false);
+	event_emit(E_SERVER_DRAINING, event_bool("on", false));
 	log_info("server", 0, "drains-no-more", "new games are welcome again");
 }

@@ -19,7 +19,7 @@
 #define ROOMS_FEW    32 /* connections of the rooms */
 #define STREAMS_FEW  4
 #define ADMIN_FEW    4 /* at each of the operators' doors */
-#define PER_ADMIN    2 /* as many again are on their way out */
+#define PER_ADMIN    2 /* as many again are on their way out; of viewers, have not shown their token yet */
 #define PER_STREAM   4 /* a pipe each way; its sockets count as connections */
 #define SHARE \
 	10 /* when it is short, one part in so many of what is left is vaults, one peers of signaling, and two are rooms; one at most is operators' */
@@ -29,7 +29,7 @@ static int64_t listeners(const struct conf *conf)
 	size_t count = 0;
 
 	if (conf->admin_enable)
-		count += 1 + conf->admin_listen.count;
+		count += 2 + conf->admin_listen.count + conf->admin_events_listen.count;
 
 	if (conf->http_enable)
 		count += conf->http_listen.count + (conf->tls_cert[0] ? conf->http_tls_listen.count : 0);
@@ -70,7 +70,7 @@ static int64_t first_needs(const struct conf *conf, int64_t open, const struct s
 	if (conf->http_enable)
 		need += l->http_connections + at->http_leaving + PER_TRANSFER * l->http_transfers;
 	if (conf->admin_enable)
-		need += PER_ADMIN * at->admin_connections;
+		need += PER_ADMIN * (at->admin_connections + at->admin_viewers);
 	if (conf->admin_enable && conf->admin_listen.count > 0)
 		need += PER_ADMIN * at->admin_tcp_connections;
 	if (conf->signal_enable)
@@ -91,15 +91,16 @@ static int64_t least(int64_t a, int64_t b)
 static int64_t share_admin(struct server_files *out, const struct conf *conf, int64_t more)
 {
 	const struct limits *l    = &conf->limits;
-	int64_t              each = more / SHARE / 2 / PER_ADMIN;
-	int64_t              was  = out->admin_connections + out->admin_tcp_connections;
+	int64_t              each = more / SHARE / 3 / PER_ADMIN;
+	int64_t              was  = out->admin_connections + out->admin_tcp_connections + out->admin_viewers;
 
 	if (!conf->admin_enable)
 		return more;
 	out->admin_connections = least(l->admin_connections, out->admin_connections + each);
 	if (conf->admin_listen.count > 0)
 		out->admin_tcp_connections = least(l->admin_tcp_connections, out->admin_tcp_connections + each);
-	return more - PER_ADMIN * (out->admin_connections + out->admin_tcp_connections - was);
+	out->admin_viewers = least(l->admin_viewers, out->admin_viewers + each);
+	return more - PER_ADMIN * (out->admin_connections + out->admin_tcp_connections + out->admin_viewers - was);
 }
 
 /* A share of what is more than the fewest, at most `more`. */
@@ -146,6 +147,7 @@ static struct server_files all_of(const struct conf *conf)
 		                      .rooms_streams         = l->rooms_streams,
 		                      .admin_connections     = l->admin_connections,
 		                      .admin_tcp_connections = l->admin_tcp_connections,
+		                      .admin_viewers         = l->admin_viewers,
 		                      .http_leaving          = HTTP_LEAVING_MAX };
 }
 
@@ -162,6 +164,8 @@ static struct server_files few_of(const struct conf *conf)
 		few.rooms_streams = least(few.rooms_streams, STREAMS_FEW);
 	if (conf->admin_enable)
 		few.admin_connections = least(few.admin_connections, ADMIN_FEW);
+	if (conf->admin_enable)
+		few.admin_viewers = least(few.admin_viewers, ADMIN_FEW);
 	if (conf->admin_enable && conf->admin_listen.count > 0)
 		few.admin_tcp_connections = least(few.admin_tcp_connections, ADMIN_FEW);
 	few.http_leaving = LEAVING_FEW;

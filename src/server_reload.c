@@ -4,6 +4,7 @@
 #include "server_reload.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "net/addr.h"
 #include "os/log.h"
 
@@ -75,6 +76,7 @@ static void apply_to(struct reload *r, FILE *out, FILE *changed)
 	             r->running->limits.admin_connections);
 	keep_lowered(&r->fresh.limits.admin_tcp_connections, r->parts.asked.admin_tcp_connections,
 	             r->running->limits.admin_tcp_connections);
+	keep_lowered(&r->fresh.limits.admin_viewers, r->parts.asked.admin_viewers, r->running->limits.admin_viewers);
 	conf_reload(r->running, &r->fresh, out, changed);
 	ws_cert_use(r->parts.ws, r->cert);
 	if (r->parts.tcp)
@@ -88,6 +90,7 @@ static void apply_to(struct reload *r, FILE *out, FILE *changed)
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
 	log_info("server", 0, "reloads", "done");
+	event_emit(E_SERVER_RELOADED, event_bool("ok", true));
 }
 
 static enum err apply(struct reload *r, struct reload_result *result)
@@ -211,6 +214,7 @@ static void take(struct loop_post *post)
 	} else {
 		result.problems = copy_text(r->report);
 		log_error("server", 0, "reloads", "nothing changed; the configuration has errors");
+		event_emit(E_SERVER_RELOADED, event_bool("ok", false));
 		log_report(LOG_ERROR, r->report);
 		e = e == ERR_NOMEM ? e : ERR_INVALID;
 	}

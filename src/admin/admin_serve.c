@@ -51,6 +51,7 @@ static enum err start(struct admin *a, struct api *api, const struct admin_door 
 		.more_count      = part_count,
 		.errors          = api_errors,
 		.guard           = api_guard,
+		.takes_banned    = true,
 		.connections_max = door->connections_max,
 		.per_address_max = door->per_address_max,
 		.leaving_max     = door->connections_max,

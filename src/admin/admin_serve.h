@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/http.h"
 
 #include <stdbool.h>
@@ -16,6 +17,16 @@
 #include <stdint.h>
 
 struct admin;
+
+/*
+ * Who ends connections that a ban is meant for: end on the loop thread, end_http on the request's own. Each returns how many
+ * there are; with do_end, they end. The part of admin_ban_routes.
+ */
+struct admin_bans {
+	size_t (*end)(void *arg, const struct ban *b, bool do_end);
+	size_t (*end_http)(void *arg, const struct ban *b, bool do_end);
+	void *arg;
+};
 
 /* Figures. Their part is not looked at, but must not be NULL. */
 extern const struct api_route admin_metric_routes[];

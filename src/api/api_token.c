@@ -5,6 +5,7 @@
 
 #include "api/api_inside.h"
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/hex.h"
 #include "base/text.h"
 #include "crypt/hash.h"
@@ -264,6 +265,12 @@ static enum err make(char token[API_TOKEN_DIGITS + 1], struct token_row *row, st
 }
 
 /* One change at a time, so that one that is revoked while it is made is not good afterwards. */
+/* For events; who uses a link is nobody yet. */
+static const char *by(const struct api_call *c)
+{
+	return c->who->who[0] ? c->who->who : NULL;
+}
+
 enum err api_token_make(char token[API_TOKEN_DIGITS + 1], struct token_row *row, struct api_call *c)
 {
 	enum err e;
@@ -272,6 +279,9 @@ enum err api_token_make(char token[API_TOKEN_DIGITS + 1], struct token_row *row,
 	pthread_mutex_lock(&c->api->tokens.changing);
 	e = make(token, row, c);
 	pthread_mutex_unlock(&c->api->tokens.changing);
+	if (e == ERR_OK)
+		event_emit(E_TOKEN_ADDED, event_int("token", row->id), event_text("name", row->name, strlen(row->name)),
+		           event_word("role", api_role_name((enum api_role)row->role)), event_word("by", by(c)));
 	return e;
 }
 
@@ -311,6 +321,8 @@ enum err api_token_revoke(struct api_call *c, int64_t id)
 	forget(t, id);
 	e = api_change(c, run_revoke, &r, sizeof(r));
 	pthread_mutex_unlock(&t->changing);
+	if (e == ERR_OK)
+		event_emit(E_TOKEN_REVOKED, event_int("token", id), event_word("by", by(c)));
 	return e;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "api/api_inside.h"
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/text.h"
 #include "net/addr.h"
 #include "os/clock.h"
@@ -153,6 +154,9 @@ void api_trail_end(struct audit_row *row, const struct api_call *c, enum err res
 	put_target(row, c);
 	text_copy(row->result, sizeof(row->result), err_rest(result));
 	e = api_change(c, run_end, row, sizeof(*row));
+	event_emit(E_ADMIN_ACTION, event_int("audit", row->id), event_word("action", row->action),
+	           event_text("target", row->target, strlen(row->target)), event_word("who", row->who),
+	           event_word("result", row->result));
 	text_escape(target, sizeof(target), row->target, strlen(row->target));
 	log_info("admin", (uint64_t)row->id, "did", "action=%s target=\"%s\" who=\"%s\" result=%s%s", row->action,
 	         target, row->who, row->result, e == ERR_OK ? "" : " (the trail does not know how it ended)");

@@ -138,3 +138,8 @@ void cloud_open_vault(void *cloud, struct ws_conn *ws, const uint8_t *key, int64
 
 	vault_open(c->vault, ws, key, now_ms);
 }
+
+size_t cloud_ban(struct cloud *c, const struct ban *b, bool end)
+{
+	return vault_ban(c->vault, b, end);
+}

@@ -15,11 +15,14 @@
 #include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/ws.h"
 #include "store/store.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cloud;
@@ -40,6 +43,9 @@ void cloud_finish(struct cloud *c);
  * FAULT 11 and close, and everything after, is the vault's. For tunnel_set_vault.
  */
 void cloud_open_vault(void *cloud, struct ws_conn *ws, const uint8_t *key, int64_t now_ms);
+
+/* How many vault connections this ban of a player is meant for; with end, they are closed. On the loop thread. */
+size_t cloud_ban(struct cloud *c, const struct ban *b, bool end);
 
 /*
  * Who gives a player a new code (POST /v1/me/code), as the cloud knows no tunnels. ask may be called on any thread and

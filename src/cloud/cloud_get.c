@@ -5,6 +5,7 @@
 #include "cloud/cloud_get.h"
 
 #include "base/auto.h"
+#include "base/metric.h"
 #include "crypt/hash_stream.h"
 #include "os/clock.h"
 #include "store/campaign_admin.h"
@@ -277,9 +278,11 @@ enum err cloud_get_read(struct cloud_get *g, size_t *len, uint64_t at, void *out
 		if (e == ERR_OK)
 			e = read_all(g, at, out, want);
 	}
-	if (e == ERR_OK)
-		*len = want;
-	return e;
+	if (e != ERR_OK)
+		return e;
+	*len = want;
+	metric_add(M_CLOUD_BYTES_OUT, (int64_t)want);
+	return ERR_OK;
 }
 
 void cloud_get_free(struct cloud_get *g)

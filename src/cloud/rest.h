@@ -28,16 +28,16 @@
 
 /*
  * The digest of the key that the request carries; its first PLAYER_ID_BYTES are the player's public id. ERR_TLS_REQUIRED
- * where no key may travel, whatever it says; ERR_NO_KEY.
+ * where no key may travel, whatever it says; ERR_NO_KEY; ERR_BANNED.
  */
-enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c, const struct http_request *rq);
+enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c, struct http_request *rq);
 
 /* The same, and the campaign that the path names: ERR_NOT_FOUND unless it is 16 lower case hex digits. */
 struct rest_who {
 	uint8_t digest[PLAYER_DIGEST_BYTES];
 	uint8_t campaign[CAMPAIGN_ID_BYTES];
 };
-enum err rest_who(struct rest_who *out, const struct cloud *c, const struct http_request *rq);
+enum err rest_who(struct rest_who *out, const struct cloud *c, struct http_request *rq);
 
 /* An id as paths and Coop-Meta have it: 16 lower case hex digits and nothing else. ERR_NOT_FOUND. */
 enum err rest_id(uint8_t out[8], const char *text);

@@ -14,6 +14,7 @@
  */
 #include "base/auto.h"
 #include "base/hex.h"
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_put.h"
 #include "cloud/rest.h"
 #include "crypt/hash.h"
@@ -209,6 +210,8 @@ static enum err refuse(struct http_answer *a, const struct put *p, enum err e)
 		add_conflict(error, p);
 	if (error && u && (e == ERR_QUOTA || e == ERR_CAMPAIGNS || e == ERR_TOO_BIG))
 		add_quota(error, p);
+	if (u)
+		cloud_event_refused(u->begin.campaign, u->begin.digest, CLOUD_BY_REST, as);
 	said = rest_error_send(a, as, error);
 	if (said == ERR_OK && u && u->begin.retry_ms > 0 && err_http(as) == 429)
 		http_answer_field(a, "Retry-After", "%" PRId64, (u->begin.retry_ms + 999) / 1000);
@@ -536,9 +539,11 @@ static enum err store(struct put *p)
 		.wall_ms      = clock_wall_ms(),
 	};
 	e = ask(p, false, run_end, let_go_end);
-	if (e == ERR_OK)
-		u->begin.id = 0; /* the end gave the reservation back */
-	return e;
+	if (e != ERR_OK)
+		return e;
+	u->begin.id = 0; /* the end gave the reservation back */
+	cloud_event_stored(u->begin.campaign, &u->end, u->begin.digest, CLOUD_BY_REST);
+	return ERR_OK;
 }
 
 static enum err end(struct http_answer *a, struct http_request *rq, void *sink, void *part)

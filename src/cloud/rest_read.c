@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/base64.h"
 #include "base/hex.h"
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_get.h"
 #include "cloud/rest.h"
 #include "os/clock.h"
@@ -143,8 +144,9 @@ struct download {
 	bool              is_player;                   /* else an operator's, which is no use of the campaign */
 	uint8_t           player[PLAYER_DIGEST_BYTES]; /* who loads */
 	uint64_t          bytes;                       /* of the whole checkpoint */
-	bool              is_part;                     /* of it, by a Range */
-	bool              is_whole;                    /* its last byte was read, and that was noted */
+	int64_t           version;
+	bool              is_part;  /* of it, by a Range */
+	bool              is_whole; /* its last byte was read, and that was noted */
 };
 
 struct loaded {
@@ -188,8 +190,10 @@ static void note_loaded(const struct download *d)
  */
 static void on_last_piece(struct download *d)
 {
-	if (!d->is_whole && d->is_player)
+	if (!d->is_whole && d->is_player) {
 		note_loaded(d);
+		cloud_event_loaded(d->live.campaign, d->version, d->bytes, d->player, CLOUD_BY_REST);
+	}
 	d->is_whole = true;
 }
 
@@ -239,8 +243,9 @@ static enum err open_download(struct download **out, struct checkpoint_row *row,
 		free_download(d);
 		return e;
 	}
-	d->bytes = (uint64_t)row->bytes;
-	*out     = d;
+	d->bytes   = (uint64_t)row->bytes;
+	d->version = row->version;
+	*out       = d;
 	return ERR_OK;
 }
 

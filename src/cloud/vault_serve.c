@@ -429,25 +429,24 @@ static void ignore_closed(void *data, int64_t now_ms)
 	(void)now_ms;
 }
 
-static void refuse(struct ws_conn *ws)
+static void refuse(struct ws_conn *ws, enum err e)
 {
 	static const struct ws_handler nobody   = { .message = ignore_message, .closed = ignore_closed };
-	uint8_t                        fault[2] = { VAULT_FAULT, (uint8_t)err_tunnel(ERR_LIMIT) };
+	uint8_t                        fault[2] = { VAULT_FAULT, fault_of(e) };
 
 	count_fault(fault[1]);
-	log_debug("vault", ws_conn_id(ws), "refused", "error=%s", err_name(ERR_LIMIT));
+	log_debug("vault", ws_conn_id(ws), "refused", "error=%s", err_name(e));
 	ws_hand_over(ws, &nobody, NULL);
 	ws_send(ws, fault, sizeof(fault));
 	ws_close(ws);
 }
 
-static void open_conn(struct vault_conn *c, const uint8_t *key, int64_t now_ms)
+static void open_conn(struct vault_conn *c, int64_t now_ms)
 {
 	struct vault    *v   = c->vault;
 	struct vault_msg msg = { .op = VAULT_OPENED };
 
 	hash_keyed(c->addr, store_addr_key(v->cloud->store), c->key, sizeof(c->key));
-	hash_sha256(c->digest, key, VAULT_KEY_BYTES);
 	vault_init(&c->state, limits_of(c)->cloud_vault_idle_ms, now_ms);
 	list_init(&c->in_conns);
 	list_append(&v->conns, &c->in_conns);
@@ -467,7 +466,14 @@ void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t
 	struct vault_conn *c    = v->conn_count < most ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
-		refuse(ws);
+		refuse(ws, ERR_LIMIT);
+		return;
+	}
+	hash_sha256(c->digest, key, VAULT_KEY_BYTES);
+	if (ban_has_player(c->digest)) {
+		metric_inc(M_BAN_REFUSED_VAULT);
+		free(c);
+		refuse(ws, ERR_BANNED);
 		return;
 	}
 	c->vault     = v;
@@ -476,10 +482,26 @@ void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t
 	addr_key(c->key, ws_conn_client(ws));
 	if (!c->is_exempt && !count_take(v->per_address, c->key)) {
 		free(c);
-		refuse(ws);
+		refuse(ws, ERR_LIMIT);
 		return;
 	}
-	open_conn(c, key, now_ms);
+	open_conn(c, now_ms);
+}
+
+size_t vault_ban(struct vault *v, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	for (struct list *at = v->conns.next; at != &v->conns; at = at->next) {
+		struct vault_conn *c = CONTAINER(at, struct vault_conn, in_conns);
+
+		if (!ban_is_player(b, c->digest))
+			continue;
+		count += !c->is_closing;
+		if (end)
+			vault_close(c, M_VAULT_CLOSED_BANNED);
+	}
+	return count;
 }
 
 enum err vault_new(struct vault **out, struct cloud *cloud)

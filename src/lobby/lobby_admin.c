@@ -35,7 +35,7 @@ static void copy_lobby(struct shown *to, const struct lobby *l, int64_t ahead_ms
 		              .listed      = l->listed,
 		              .is_direct   = l->is_direct,
 		              .is_proved   = l->is_proved,
-		              .last_addr   = l->last_addr,
+		              .last_addr   = l->client,
 		              .made_ms     = l->made_ms,
 		              .beat_ms     = l->beat_ms + ahead_ms };
 	memcpy(to->id, l->id, sizeof(to->id));

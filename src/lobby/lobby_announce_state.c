@@ -85,6 +85,7 @@ static struct lobby *make(const struct lobby_newcomer *n, int64_t now_ms)
 	memcpy(l->version, a->version, sizeof(l->version));
 	memcpy(l->game, a->game, sizeof(l->game));
 	l->has_wide    = n->has_wide;
+	l->client      = n->client;
 	l->proto       = a->proto;
 	l->players     = 1;
 	l->players_max = a->players_max;
@@ -96,7 +97,6 @@ static struct lobby *make(const struct lobby_newcomer *n, int64_t now_ms)
 	l->claim       = a->claim;
 	l->beat_ms     = now_ms;
 	l->made_ms     = n->made_ms;
-	l->last_addr   = n->last_addr;
 	if (l->is_direct)
 		tell_address(l, n);
 	return l;

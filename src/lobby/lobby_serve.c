@@ -200,6 +200,7 @@ static void log_expired(const struct lobby *l, int64_t now_ms)
 
 	lobby_log_id(id, l->id);
 	metric_inc(M_LOBBY_EXPIRED);
+	lobby_event_gone(l->id, "silent");
 	log_info("lobby", 0, "expires", "lobby=%s silent=%llds", id, (long long)((now_ms - l->beat_ms) / 1000));
 }
 

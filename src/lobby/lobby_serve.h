@@ -8,10 +8,13 @@
 
 #include "api/api.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "store/store.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -43,6 +46,12 @@ void lobby_reload(struct lobby_master *m, const struct conf *conf);
 
 /* While on, no new lobby is announced (503); those that are there go on. Any thread. */
 void lobby_drain(struct lobby_master *m, bool on);
+
+/*
+ * How many lobbies this ban of an address or identity is meant for; with end, they are removed. Brokered ones of an address are
+ * found by where their host was last since the start. Any thread.
+ */
+size_t lobby_ban(struct lobby_master *m, const struct ban *b, bool end);
 
 /* For /healthz: live lobbies, hidden ones too. Any thread, never waits. */
 int64_t lobby_count(void *master);

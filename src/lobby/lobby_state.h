@@ -42,6 +42,7 @@ struct lobby {
 	uint8_t     addr[LOBBY_ADDR_BYTES];
 	uint8_t     addr_wide[LOBBY_ADDR_BYTES]; /* of its /48 */
 	bool        has_wide;
+	struct addr client; /* where its host was last; in memory only. Of no family: not known since the start */
 	char        name[LOBBY_TEXT_BYTES(LOBBY_NAME_CHARS)];
 	char        world[LOBBY_TEXT_BYTES(LOBBY_WORLD_CHARS)];
 	char        version[LOBBY_TEXT_BYTES(LOBBY_VERSION_CHARS)];
@@ -52,9 +53,8 @@ struct lobby {
 	char        direct_addr[LOBBY_LABEL_BYTES + 8]; /* "1.2.3.4:7777", "[2001:db8::1]:7777"; "" when brokered */
 	struct lobby_links links;
 	struct lobby_claim claim;
-	int64_t            beat_ms;   /* monotonic; before this start: negative or small */
-	int64_t            made_ms;   /* wall */
-	struct addr        last_addr; /* of the host's last announce or beat; of no family: none since the start */
+	int64_t            beat_ms; /* monotonic; before this start: negative or small */
+	int64_t            made_ms; /* wall */
 
 	/* The credential the host has. turn_ms 0: none is known (also after a restart). */
 	char     turn_user[LOBBY_TURN_USER_BYTES];
@@ -91,11 +91,11 @@ struct lobby_newcomer {
 	uint8_t                      addr[LOBBY_ADDR_BYTES];
 	uint8_t                      addr_wide[LOBBY_ADDR_BYTES];
 	bool                         has_wide;
-	struct addr                  last_addr;
 	const char                  *ip; /* what a direct lobby tells joiners, IPv6 without brackets */
 	bool                         is_ipv6;
 	bool                         is_exempt; /* of limits per address */
 	bool                         is_proved;
+	struct addr                  client;
 	int64_t                      made_ms;
 };
 

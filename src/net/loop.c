@@ -5,6 +5,8 @@
 #include "net/loop.h"
 
 #include "base/auto.h"
+#include "base/event.h"
+#include "base/metric.h"
 #include "net/wheel.h"
 #include "net/work.h"
 #include "os/clock.h"
@@ -15,6 +17,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <uv.h>
+
+#define STALL_US 1000000 /* so late is no matter of load any more */
 
 struct signal_watch {
 	struct signal_watch *next;
@@ -41,7 +45,8 @@ struct loop {
 	_Atomic(struct loop_post *) posts; /* the newest first */
 	_Atomic(bool)               stopping;
 	bool                        running, settling;
-	pthread_t                   thread; /* of loop_run, while running */
+	int64_t                     tick_us; /* when the last tick was */
+	pthread_t                   thread;  /* of loop_run, while running */
 	struct work                 work;
 	size_t                      work_count; /* begun and not done */
 	/* Who drains waits for posts here instead of in libuv. */
@@ -73,12 +78,26 @@ void *loop_uv(struct loop *l)
 	return &l->uv;
 }
 
+/* The clock's resolution is a millisecond, and a tick is due at the end of one. */
+static void note_lag(struct loop *l)
+{
+	int64_t now_us = clock_lap_us();
+	int64_t lag_us = now_us - l->tick_us - WHEEL_SLOT_MS * 1000 - 1000;
+
+	metric_observe(H_LOOP_LAG, lag_us);
+	if (lag_us > STALL_US)
+		event_emit(E_SERVER_STALLED, event_int("ms", lag_us / 1000));
+	l->tick_us = now_us;
+}
+
 static void on_tick(uv_timer_t *tick)
 {
 	struct loop *l = tick->data;
 
-	if (!l->settling)
-		wheel_run(&l->wheel, loop_now_ms(l));
+	if (l->settling)
+		return;
+	note_lag(l);
+	wheel_run(&l->wheel, loop_now_ms(l));
 }
 
 void timer_set(struct loop *l, struct timer *t, int64_t at_ms)
@@ -286,6 +305,7 @@ void loop_run(struct loop *l)
 	l->thread     = pthread_self();
 	l->running    = true;
 	l->now->fresh = false;
+	l->tick_us    = clock_lap_us();
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	l->running = false;
 }

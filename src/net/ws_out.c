@@ -79,6 +79,7 @@ static bool put_control(struct ws_conn *c, enum ws_opcode opcode, const void *da
 	memcpy(at, head, head_len);
 	if (len > 0)
 		memcpy(at + head_len, data, len);
+	c->ws->traffic.messages_out += opcode == WS_TEXT || opcode == WS_BINARY;
 	return true;
 }
 
@@ -140,12 +141,14 @@ void ws_send_buffer(struct ws_conn *c, struct ws_buffer *b, size_t len)
 
 	assert(len > 0 && WS_FRAME_HEAD_BYTES_MAX + len <= block->cap);
 	memcpy(block->data + begin, head, head_len);
-	if (c->phase != WS_OPEN)
+	if (c->phase != WS_OPEN) {
 		ws_block_free(&c->ws->blocks, block);
-	else if (ws_block_put(&c->queue, block, begin, WS_FRAME_HEAD_BYTES_MAX + (uint32_t)len))
+	} else if (ws_block_put(&c->queue, block, begin, WS_FRAME_HEAD_BYTES_MAX + (uint32_t)len)) {
+		c->ws->traffic.messages_out++;
 		after_put(c);
-	else
+	} else {
 		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));
+	}
 }
 
 static bool put_datagram(struct ws_conn *c, enum ws_opcode opcode, uint32_t tag, struct iovec parts[2], int64_t now_ms)
@@ -168,6 +171,7 @@ static bool put_datagram(struct ws_conn *c, enum ws_opcode opcode, uint32_t tag,
 			memcpy(at, parts[i].iov_base, parts[i].iov_len);
 			at += parts[i].iov_len;
 		}
+	c->ws->traffic.messages_out += opcode == WS_BINARY;
 	after_put(c);
 	return true;
 }
@@ -231,6 +235,7 @@ static bool write_queue(struct ws_conn *c, int64_t now_ms)
 
 	if (ws_queue_bytes(&c->queue) < before)
 		c->sent_ms = now_ms;
+	c->ws->traffic.bytes_out += (int64_t)(before - ws_queue_bytes(&c->queue));
 	ws_conn_count(c);
 	if (n == WIRE_BROKEN)
 		ws_conn_end(c, M_WS_CLOSED_PEER, false);

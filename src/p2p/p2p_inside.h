@@ -139,6 +139,7 @@ enum p2p_end {
 	P2P_END_REPLACED,
 	P2P_END_WAITING,
 	P2P_END_OPERATOR,
+	P2P_END_BANNED,
 	P2P_END_SERVER
 };
 void p2p_session_end(struct p2p_session *s, enum p2p_end why);                    /* without a status */

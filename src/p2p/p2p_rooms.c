@@ -1,6 +1,7 @@
 /*
  * Rooms, live: who makes one, comes and leaves.
  */
+#include "base/event.h"
 #include "p2p/p2p_inside.h"
 
 #include "base/metric.h"
@@ -45,6 +46,7 @@ static void publish(const struct p2p *p)
 
 static void close_room(struct p2p *p, struct p2p_room *room)
 {
+	event_emit(E_P2P_ROOM_CLOSED, event_word("room", room->name));
 	p2p_groups_clear(room);
 	p2p_link_clear(room);
 	wipe_secret(room->keys, sizeof(room->keys));
@@ -137,6 +139,7 @@ static enum p2p_error make_room(struct p2p_room **out, struct p2p_session *s, si
 		p2p_guard_room_gone(p->guard, &s->addr, s->is_exempt);
 		return error_of(says);
 	}
+	event_emit(E_P2P_ROOM_MADE, event_word("room", (*out)->name), event_word("player", s->member.uid));
 	(*out)->is_counted = !s->is_exempt;
 	(*out)->maker      = s->addr;
 	return P2P_ERR_NONE;
@@ -207,8 +210,10 @@ static enum p2p_error find_game(struct p2p_room **out, struct p2p_session *s, co
 
 	enum p2p_error e = error_of(p2p_room_make(out, &p->rooms, name, (size_t)p->conf->limits.p2p_members));
 
-	if (e == P2P_ERR_NONE)
-		(*out)->is_game = true;
+	if (e != P2P_ERR_NONE)
+		return e;
+	(*out)->is_game = true;
+	event_emit(E_P2P_ROOM_MADE, event_word("room", name), event_null("player"));
 	return e;
 }
 

@@ -278,7 +278,9 @@ enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
 		return ERR_OK;
 	e = bind_all(p, fds, report);
 	for (int i = 0; i < P2P_SOCKETS && e == ERR_OK; i++) {
-		struct udp_handler handler = { .part = &p->places[i], .got = on_datagram };
+		struct udp_handler handler = { .part   = &p->places[i],
+			                       .got    = on_datagram,
+			                       .banned = M_BAN_REFUSED_P2P_UDP };
 		struct addr        bound   = { .family = ADDR_IPV4, .port = p->bound[i].port };
 
 		p->places[i].p2p = p;

@@ -8,6 +8,7 @@
  *	rooms_hold.c	players for whom so much waits that what they ask waits too
  *	rooms_udp.c	probes and relayed datagrams
  *	rooms_leg.c	legs of streams
+ *	rooms_ban.c	who is to go because of a ban
  *	rooms_log.c	log lines and counters
  *	rooms_admin.c	rooms and players for operators; rooms_admin_boards.c boards, rooms_csv.c their CSV
  *	rooms_change.c	what operators change on boards
@@ -64,6 +65,7 @@ struct rooms_peer {
 	size_t   rest_len;
 	/* a leg's */
 	struct rooms_offer offer;
+	uint8_t            title[ROOMS_TITLE_BYTES], name[ROOMS_NAME_BYTES]; /* of the player whose it is */
 	struct rooms_peer *other; /* of the leg that connected, once it is spliced: the one that accepted */
 };
 

@@ -241,6 +241,8 @@ static void room_close(struct rooms_state *s, struct rooms_room *room)
 	rooms_count_blob(s, room, 0, room->external_len + room->internal_len);
 	if (room->is_counted)
 		s->host->room_gone(s->host->arg, room->counts_for);
+	if (s->host->room_over)
+		s->host->room_over(s->host->arg, room->id);
 	mem_free(room->external);
 	mem_free(room->internal);
 	pool_give(&s->room_pool, room);

@@ -219,6 +219,8 @@ static void on_hello(struct rooms_peer *p)
 	/* His patience is another one now; usually the timer finds that out by itself. */
 	if (silent_ms(p) < p->timer.at_ms)
 		timer_set(p->rooms->loop, &p->timer, silent_ms(p));
+	if (!p->is_named)
+		rooms_log_in(p);
 	p->is_named = true;
 	rooms_log_hello(&p->rooms->log, p);
 }
@@ -402,6 +404,11 @@ static void on_ended_unread(void *data, int64_t now_ms)
 		on_ended(p, now_ms);
 }
 
+static enum rooms_end end_of(enum tcp_end why)
+{
+	return why == TCP_END_STOPPED ? ROOMS_END_SERVER : why == TCP_END_BANNED ? ROOMS_END_BANNED : ROOMS_END_PEER;
+}
+
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
@@ -411,7 +418,7 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 	if (p->role == ROOMS_ROLE_LEG)
 		rooms_leg_gone(p);
 	else
-		rooms_give_up(p, why == TCP_END_STOPPED ? ROOMS_END_SERVER : ROOMS_END_PEER);
+		rooms_give_up(p, end_of(why));
 	rooms_settle(r, now_ms);
 	rooms_peer_free(p);
 }
@@ -431,6 +438,7 @@ void rooms_peer_init(struct rooms *r)
 	 * is the doing of TCP_NOTSENT_LOWAT (net/accept).
 	 */
 	r->tcp_listen = (struct tcp_listen){ .handler              = &r->tcp_handler,
+		                             .banned               = M_BAN_REFUSED_ROOMS,
 		                             .keepalive_idle_s     = KEEPALIVE_IDLE_S,
 		                             .keepalive_interval_s = KEEPALIVE_INTERVAL_S,
 		                             .keepalive_probes     = KEEPALIVE_PROBES };

@@ -4,6 +4,8 @@
 #include "rooms/rooms_serve.h"
 
 #include "base/auto.h"
+#include "base/event.h"
+#include "base/metric.h"
 #include "os/random.h"
 #include "rooms/rooms_change.h"
 #include "rooms/rooms_inside.h"
@@ -57,15 +59,38 @@ static void room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 	rooms_guard_room_came(((struct rooms *)arg)->guard, owner);
 }
 
+static void room_over(void *arg, uint64_t room)
+{
+	(void)arg;
+	event_emit(E_ROOM_CLOSED, event_int("room", (int64_t)room));
+}
+
 static bool can_keep(void *arg)
 {
 	return rooms_keep_can(((struct rooms *)arg)->keep);
 }
 
+static bool is_banned(void *arg, const uint8_t title[ROOMS_TITLE_BYTES], const uint8_t name[ROOMS_NAME_BYTES])
+{
+	(void)arg;
+	if (!ban_has_name(title, name))
+		return false;
+	metric_inc(M_BAN_REFUSED_ROOMS);
+	return true;
+}
+
 static void recorded(void *arg, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
                      const struct rooms_recorded *what)
 {
+	const uint8_t   *title = rooms_board_title(board);
+	struct rooms_row row;
+
 	rooms_keep_recorded(((struct rooms *)arg)->keep, board, name, what);
+	if (rooms_board_rank_of(&row, board, name) > 0)
+		event_emit(E_SCORE_RECORDED, event_text("title", title, rooms_text_len(title, ROOMS_TITLE_BYTES)),
+		           event_int("board", rooms_board_number(board)),
+		           event_text("name", row.name, rooms_text_len(row.name, ROOMS_NAME_BYTES)),
+		           event_int("score", row.score));
 }
 
 /* The whole of it */
@@ -97,7 +122,9 @@ static void init_state(struct rooms *r)
 		                       .packet    = packet,
 		                       .room_gone = room_gone,
 		                       .room_came = room_came,
+		                       .room_over = room_over,
 		                       .can_keep  = can_keep,
+		                       .is_banned = is_banned,
 		                       .recorded  = recorded };
 	rooms_state_init(&r->state, &r->conf->limits, &r->host, r->boards, random_u64());
 	r->state.relays     = r->conf->rooms_relay;

@@ -11,6 +11,7 @@
 
 #include "api/api.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/tcp.h"
@@ -18,6 +19,7 @@
 #include "store/store.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct rooms;
@@ -34,6 +36,12 @@ void rooms_drain(struct rooms *r, bool on);
 
 /* Everybody is closed and nobody is let in any more; scores are handed to the store. Before tcp_stop. */
 void rooms_stop(struct rooms *r);
+
+/*
+ * How many connections this ban of a name is meant for, streams of that player's included; of a ban of an address those alone
+ * that net/tcp does not know, which are both legs of each stream in which one leg is from there. With end, they are reset.
+ */
+size_t rooms_ban(struct rooms *r, const struct ban *b, bool end);
 
 /* After the loop has returned, before store_stop: the scores that are still there. */
 void rooms_finish(struct rooms *r);

@@ -48,6 +48,17 @@ enum err campaign_put_in_trash(struct db *db, const struct campaign_at *at, int6
 	return e == ERR_OK ? quota_show(db) : e;
 }
 
+enum err campaign_role_of(enum campaign_role *out, struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],
+                          const uint8_t player[PLAYER_ID_BYTES])
+{
+	struct campaign_at at;
+	enum err           e = campaign_look_inside(&at, db, id, player);
+
+	if (e == ERR_OK)
+		*out = at.role;
+	return e;
+}
+
 enum err campaign_forget(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], const uint8_t player[PLAYER_ID_BYTES],
                          int64_t wall_ms)
 {

@@ -76,6 +76,7 @@ struct store {
 	/* Of the store thread. */
 	int64_t            space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
 	bool               warned_log, warned_space;
+	int64_t            measured_commits; /* how many there were when sizes were last looked at */
 	bool               clock_trusted;
 	int64_t            day;       /* of uptime */
 	bool               trash_due; /* a day began */
@@ -457,7 +458,9 @@ enum err store_open(struct store **out, const struct conf *conf, FILE *report)
 
 	if (!s)
 		return ERR_NOMEM;
-	s->lock_fd     = -1;
+	s->lock_fd          = -1;
+	s->measured_commits = -1;
+	metric_set(M_CLOUD_MAX_BYTES, conf->limits.cloud_total);
 	s->limits      = conf->limits;
 	s->orphan_days = conf->cloud_orphan_days;
 	atomic_store(&s->has_space, true);
@@ -566,19 +569,25 @@ void store_poke(struct store *s)
 
 /* --- What the store thread does by the clock --- */
 
-static int64_t file_bytes(const char *path)
+static int64_t bytes_of(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-static void count_blobs(struct db *db)
+/* Figures for operators; nothing is decided by them. What nobody has changed needs no second look. */
+static void measure_sizes(struct store *s)
 {
-	AUTO_QUERY q = db_query(db, Q_BLOB_BYTES);
+	int64_t    commits = metric_get(M_STORE_COMMITS);
+	AUTO_QUERY q       = db_query(s->db, Q_BLOB_TOTALS);
 
-	if (q_row(&q) == ERR_OK)
-		metric_set(M_BLOBS_BYTES, q_get_int(&q, 0));
+	metric_set(M_STORE_DATABASE_BYTES, bytes_of(s->paths.database));
+	if (commits == s->measured_commits || q_row(&q) != ERR_OK)
+		return;
+	s->measured_commits = commits;
+	metric_set(M_BLOBS, q_get_int(&q, 0));
+	metric_set(M_BLOBS_BYTES, q_get_int(&q, 1));
 }
 
 /* Logs when it becomes true, not each time it is. */
@@ -592,10 +601,9 @@ static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, c
 static void measure_space(struct store *s)
 {
 	uint64_t free_bytes = 0;
-	int64_t  log        = file_bytes(s->paths.log);
+	int64_t  log        = bytes_of(s->paths.log);
 
 	metric_set(M_STORE_WAL_BYTES, log);
-	metric_set(M_STORE_DATABASE_BYTES, file_bytes(s->paths.database));
 	bool log_big = log > s->limits.store_wal_max;
 	warn_once(&s->warned_log, log_big, "log-is-large", log,
 	          "something reads the database without end (a forgotten sqlite3 shell, a backup): end it");
@@ -608,6 +616,7 @@ static void measure_space(struct store *s)
 		          "uploads and copies are refused until there is more; make room where the data folder is");
 	}
 	atomic_store(&s->has_space, !log_big && !space_low);
+	measure_sizes(s);
 }
 
 static enum err run_upkeep(struct job *job, struct db *db)
@@ -622,7 +631,6 @@ static enum err run_upkeep(struct job *job, struct db *db)
 		u->store->trash_due = true;
 		blobs_set_day(u->store->blobs, today.day);
 	}
-	count_blobs(db);
 	return e;
 }
 
@@ -722,7 +730,6 @@ enum err store_start(struct store *s)
 	int64_t now = clock_mono_ms();
 
 	measure_space(s);
-	count_blobs(s->db);
 	s->space_at_ms  = now + SPACE_EVERY_MS;
 	s->upkeep_at_ms = now + UPKEEP_EVERY_MS;
 	s->copy_at_ms   = now + COPY_AFTER_MS;

@@ -12,6 +12,7 @@
 #include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/ws.h"
 #include "store/store.h"
@@ -62,6 +63,13 @@ void tunnel_set_over(struct tunnel *t, tunnel_over over, void *arg);
 
 /* While on, no new game begins (FAULT 1); those that are there go on, their hosts come back, and friends still join. */
 void tunnel_drain(struct tunnel *t, bool on);
+
+/*
+ * How many connections end by this ban of a player: his own, and with his game those of his friends, who are told that it is
+ * over. With end, they do; a game that waits for him is over too, and places of his are lost. By a ban of an address games and
+ * places of those who are connected from there end in the same way; connections from there are net/ws's, and not counted.
+ */
+size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end);
 
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);

@@ -315,6 +315,25 @@ void tunnel_on_closed(struct tunnel_state *s, struct tunnel_conn *c, int64_t now
  */
 bool tunnel_on_tick(struct tunnel_state *s, int64_t now_ms, struct tunnel_acts *acts);
 
+/*
+ * Who is banned: the player of this id, or NULL (he has none, or is not meant); or this connection, by its address, or NULL
+ * (there is none).
+ */
+struct tunnel_banned {
+	bool (*is_meant)(void *arg, const uint8_t *id, struct tunnel_conn *conn);
+	void *arg;
+};
+
+/*
+ * Ends the game, when its host is banned, or else takes their places from friends who are. Returns how many connections end by
+ * it, but for those whose address is banned. acts NULL: only counts. The game may be gone after the call.
+ */
+size_t tunnel_on_ban(struct tunnel_state *s, struct tunnel_game *g, const struct tunnel_banned *who,
+                     struct tunnel_acts *acts);
+
+/* The same for one who waits for his first code: FAULT. */
+size_t tunnel_on_ban_opening(struct code_entry *entry, struct tunnel_acts *acts);
+
 /* What was kept, after a start; friends in the order they joined, after their game. The waits begin at now_ms. */
 struct tunnel_kept_game {
 	uint32_t       code;

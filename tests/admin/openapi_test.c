@@ -20,14 +20,14 @@ static json_t     *doc;
 
 static void start(void)
 {
-	static struct admin_server             server;
-	static struct admin_control            control;
+	static struct server_admin             admin;
 	static const struct server_admin_parts none;
 	char                                  *text;
 
 	limits_default(&conf.limits);
 	cr_assert_eq(api_new(&api, NULL, NULL, &conf), ERR_OK);
-	cr_assert_eq(server_admin_routes(api, &server, &control, &none), ERR_OK);
+	admin.api = api;
+	cr_assert_eq(server_admin_routes(&admin, &none), ERR_OK);
 	cr_assert_eq(admin_openapi_text(&text), ERR_OK, "two pieces describe the same, or one is no JSON");
 	doc = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	cr_assert(json_is_object(doc));

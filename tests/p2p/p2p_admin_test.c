@@ -130,6 +130,7 @@ Test(p2p_admin, a_room_is_seen_with_its_members_and_groups)
 	for (size_t i = 0; i < 3; i++)
 		p2p_peer_be_mapped(&people[i]);
 	p2p_peer_ask(ann, "p2p.start", "");
+	p2p_peer_await_frame(ann);
 	p2p_peer_ask(ann, "p2p.links", ",\"max\":2");
 
 	ANSWER one = admin_get(s, path_of("rooms", room, ""));

@@ -18,14 +18,14 @@ static const struct {
 struct api *admin_routes(void)
 {
 	static struct conf                     conf;
-	static struct admin_server             server;
-	static struct admin_control            control;
+	static struct server_admin             admin;
 	static const struct server_admin_parts off;
 	struct api                            *a;
 
 	limits_default(&conf.limits);
 	cr_assert_eq(api_new(&a, NULL, NULL, &conf), ERR_OK);
-	cr_assert_eq(server_admin_routes(a, &server, &control, &off), ERR_OK);
+	admin.api = a;
+	cr_assert_eq(server_admin_routes(&admin, &off), ERR_OK);
 	return a;
 }
 

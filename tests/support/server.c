@@ -220,6 +220,7 @@ struct server *server_prepare(const char *const *sets)
 	cr_assert_not_null(mkdtemp(s->root), "no folder below /tmp: %s", strerror(errno));
 	snprintf(s->data, sizeof(s->data), "%.40s/data", s->root);
 	snprintf(s->admin_socket, sizeof(s->admin_socket), "%.40s/data/admin.sock", s->root);
+	snprintf(s->admin_events_socket, sizeof(s->admin_events_socket), "%.40s/data/events.sock", s->root);
 	snprintf(s->log_path, sizeof(s->log_path), "%.40s/server.log", s->root);
 	mkdir(s->data, 0700);
 	make_clock(s);
@@ -238,6 +239,8 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "rooms.listen=127.0.0.1:0");
 	server_set(s, "p2p.port=0");
 	server_set(s, "p2p.alt_port=0");
+	server_set(s, admin);
+	snprintf(admin, sizeof(admin), "admin.events_socket=%s", s->admin_events_socket);
 	server_set(s, admin);
 	server_set(s, "admin.listen=127.0.0.1:0");
 	server_set(s, "admin.events_listen=127.0.0.1:0");

@@ -48,9 +48,9 @@ struct server {
 	int                  p2p_port, p2p_alt_port;       /* over UDP, on both addresses; 0 without p2p.listen1 */
 	int                  rooms_status_port;            /* 0 without rooms.status_listen */
 	int                  admin_port, admin_events_port;
-	char                 root[SERVER_PATH_BYTES];      /* the folder of the test: data/, server.log, clock */
+	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
-	char                 admin_socket[SERVER_PATH_BYTES];
+	char                 admin_socket[SERVER_PATH_BYTES], admin_events_socket[SERVER_PATH_BYTES];
 	char                 log_path[SERVER_PATH_BYTES];
 	long                 log_from;  /* where this start's lines begin */
 	int                  output_fd; /* what the next start gets as its output; 0: log_path, opened */

@@ -157,6 +157,11 @@ static void run_acts(struct world *w)
 	free(copy);
 }
 
+void world_do(struct world *w)
+{
+	run_acts(w);
+}
+
 void world_kept_player(struct world *w, uint8_t player, enum err result)
 {
 	uint8_t id[TUNNEL_ID_BYTES] = { player };
