@@ -106,7 +106,7 @@ static enum ctl_exit act_on_member(struct ctl *c, const struct action *a, bool i
 	enum ctl_exit         e    = name_campaign(&campaign, c, ctl_arg(c, 0), "no");
 
 	if (e == CTL_OK)
-		e = name_player(&player, c, ctl_arg(c, 1));
+		e = name_find_player(&player, c, ctl_arg(c, 1));
 	if (e != CTL_OK)
 		return e;
 

@@ -47,7 +47,7 @@ static enum ctl_exit run_show(struct ctl *c)
 {
 	static const struct list_inside lists[] = { { "Campaigns", "campaign_list", campaigns }, { 0 } };
 	struct name                     player;
-	enum ctl_exit                   e = name_player(&player, c, ctl_arg(c, 0));
+	enum ctl_exit                   e = name_find_player(&player, c, ctl_arg(c, 0));
 
 	if (e != CTL_OK)
 		return e;
@@ -67,7 +67,7 @@ static enum ctl_exit run_free_code(struct ctl *c)
 		.done     = "Player {0} has no code any more.",
 	};
 	struct name   player;
-	enum ctl_exit e = name_player(&player, c, ctl_arg(c, 0));
+	enum ctl_exit e = name_find_player(&player, c, ctl_arg(c, 0));
 
 	return e == CTL_OK ? act(c, &free_code, (const char *[ACT_TEXTS_MAX]){ player.id }, NULL) : e;
 }
@@ -95,7 +95,7 @@ static enum ctl_exit run_set_code(struct ctl *c)
 
 	if (text && !value_number(&code, text))
 		return ctl_fail(c, CTL_USAGE, "usage", "\"%s\" is no code", text);
-	e = name_player(&player, c, ctl_arg(c, 0));
+	e = name_find_player(&player, c, ctl_arg(c, 0));
 	if (e != CTL_OK)
 		return e;
 

@@ -127,7 +127,7 @@ static enum ctl_exit run_player(struct ctl *c)
 		.fields = fields,
 	};
 	struct name   player;
-	enum ctl_exit e = name_player(&player, c, ctl_arg(c, 0));
+	enum ctl_exit e = name_find_player(&player, c, ctl_arg(c, 0));
 
 	if (e != CTL_OK)
 		return e;

@@ -143,7 +143,7 @@ enum ctl_exit name_campaign(struct name *out, struct ctl *c, const char *text, c
 	              campaign_columns);
 }
 
-enum ctl_exit name_player(struct name *out, struct ctl *c, const char *text)
+enum ctl_exit name_find_player(struct name *out, struct ctl *c, const char *text)
 {
 	size_t len     = strlen(text);
 	bool   is_code = len >= CODE_FIRST && len <= CODE_LAST && strspn(text, "0123456789") == len;

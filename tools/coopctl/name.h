@@ -22,7 +22,7 @@ struct name {
 enum ctl_exit name_campaign(struct name *out, struct ctl *c, const char *text, const char *trash);
 
 /* The player of this id, with this code, or the only one whose id begins so. */
-enum ctl_exit name_player(struct name *out, struct ctl *c, const char *text);
+enum ctl_exit name_find_player(struct name *out, struct ctl *c, const char *text);
 
 #define NAME_KEY_BYTES 520
 

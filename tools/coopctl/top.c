@@ -283,7 +283,7 @@ static const struct cell cells[] = {
 	{ "Store queue", "store_queue", PRINT_NUMBER, "" },
 	{ "Commit 50%", "commit_p50_ms", PRINT_NUMBER, " ms" },
 	{ "  99%", "commit_p99_ms", PRINT_NUMBER, " ms" },
-	{ "Loop lag", "loop_lag_ms", PRINT_NUMBER, " ms" },
+	{ "Loop lag", "loop_lag_ms", PRINT_MS, "" },
 	{ "Memory", "rss_bytes", PRINT_BYTES, "" },
 	{ "Disk free", "disk_free_bytes", PRINT_BYTES, "" },
 	{ "Database", "database_bytes", PRINT_BYTES, "" },
@@ -339,6 +339,8 @@ static void put_figures(struct top_view *v, const struct top *t, size_t width)
 			                        cells[i].label, room, room, shown);
 		if ((i + 1) % in_a_row != 0 && i + 1 < COUNT_OF(cells))
 			continue;
+		while (len > 0 && line[len - 1] == ' ')
+			line[--len] = '\0';
 		put(v, width, TOP_PLAIN, line);
 		len = 0;
 	}
