@@ -308,14 +308,18 @@ static void judge_certificate(struct doctor_finding *out, const struct doctor_fa
 	if (f->file_cert.look == LOOK_FAILED) {
 		find(out, DOCTOR_WARNING, "the file tls.cert cannot be looked at: %s", f->file_cert.why);
 		advise(out, "run coopctl doctor as root or as the user coopd runs as");
-	} else if (judge_dates(out, &f->file_cert, f->now_s, "tls.cert") && other) {
+		return;
+	}
+	if (!judge_dates(out, &f->file_cert, f->now_s, "tls.cert"))
+		return;
+	if (other) {
 		find(out, DOCTOR_WARNING, "%s %s shows another certificate than the file has", other->part,
 		     other->address);
 		advise(out, "coopctl reload makes coopd use the file's");
-	} else if (out->state == DOCTOR_OK) {
-		print_duration(text, sizeof(text), f->file_cert.until_s - f->now_s);
-		find(out, DOCTOR_OK, "the certificate is good for %s", text);
+		return;
 	}
+	print_duration(text, sizeof(text), f->file_cert.until_s - f->now_s);
+	find(out, DOCTOR_OK, "the certificate is good for %s", text);
 }
 
 /* --- The public name --- */
