@@ -75,7 +75,7 @@ $(if $(filter run,$(MAKECMDGOALS)),$(shell tools/web-packages page >&2))
 $(if $(filter test,$(MAKECMDGOALS)),$(shell tools/web-packages test >&2))
 
 MODULES := libmicrohttpd gnutls libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih zlib
-CTL_MODULES := libcurl ncursesw jansson libwebsockets libuv libssl libcrypto zlib
+CTL_MODULES := libcurl ncursesw jansson libwebsockets libuv libsodium libssl libcrypto zlib
 ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
 MODULES += $(shell pkg-config --exists libsystemd && echo libsystemd)
 PKG_CFLAGS := $(shell pkg-config --cflags $(MODULES))

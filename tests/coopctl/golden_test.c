@@ -188,7 +188,9 @@ Test(coopctl_golden, what_programs_read_is_stable)
 /* Whether words begin with these, or are the group alone, which means its first command. */
 static bool is_shown(const char *command, const char *group, bool is_first)
 {
-	static const char *const others[] = { "help", "completions", "campaigns download", "boards export" };
+	static const char *const others[] = { "help",          "completions", "campaigns download",
+		                              "boards export", "events",      "top",
+		                              "doctor",        "publish" };
 	size_t                   len      = strlen(command);
 
 	for (size_t i = 0; i < COUNT_OF(shown) + COUNT_OF(others); i++) {

@@ -111,12 +111,28 @@ static void become(const struct coopctl_run *run, const char *const *args, pid_t
 	_exit(127);
 }
 
-/* Reads both to their ends; an fd of -1 has one already. */
-static void read_all(int fds[2], struct coopctl_result *r)
+/* What the test waits for has come: *run has no more to wait for. */
+static void react(struct coopctl_run *run, const char *out, int terminal, pid_t pid)
 {
-	char   *texts[2] = { calloc(1, OUTPUT_BYTES_MAX + 1), calloc(1, OUTPUT_BYTES_MAX + 1) };
-	size_t  lens[2]  = { 0, 0 };
-	int64_t deadline = real_now_ms() + COOPCTL_PATIENCE_MS;
+	if (!run->when || !strstr(out, run->when))
+		return;
+	run->when = NULL;
+	if (run->meanwhile)
+		run->meanwhile(run->arg);
+	if (run->then)
+		cr_assert_eq(write(terminal, run->then, strlen(run->then)), (ssize_t)strlen(run->then));
+	else
+		kill(pid, SIGINT);
+}
+
+/* Reads both to their ends; an fd of -1 has one already. */
+static void read_all(int fds[2], struct coopctl_result *r, const struct coopctl_run *with, pid_t pid)
+{
+	struct coopctl_run run      = *with;
+	int                terminal = fds[0];
+	char              *texts[2] = { calloc(1, OUTPUT_BYTES_MAX + 1), calloc(1, OUTPUT_BYTES_MAX + 1) };
+	size_t             lens[2]  = { 0, 0 };
+	int64_t            deadline = real_now_ms() + COOPCTL_PATIENCE_MS;
 
 	cr_assert(texts[0] && texts[1]);
 	while (fds[0] >= 0 || fds[1] >= 0) {
@@ -134,6 +150,7 @@ static void read_all(int fds[2], struct coopctl_result *r)
 			else if (polled[i].revents)
 				lens[i] += (size_t)n;
 		}
+		react(&run, texts[0], terminal, pid);
 	}
 	r->out = texts[0];
 	r->err = texts[1];
@@ -164,7 +181,7 @@ static struct coopctl_result run_on_terminal(const struct coopctl_run *run, cons
 
 	int fds[2] = { fd, -1 };
 
-	read_all(fds, &r);
+	read_all(fds, &r, run, pid);
 	close(fd);
 	await_end(&r, pid);
 	return r;
@@ -199,7 +216,7 @@ struct coopctl_result coopctl_args(const struct coopctl_run *run, const char *co
 
 	int fds[2] = { out[0], err[0] };
 
-	read_all(fds, &r);
+	read_all(fds, &r, run, pid);
 	close(out[0]);
 	close(err[0]);
 	await_end(&r, pid);

@@ -22,7 +22,11 @@ struct coopctl_run {
 	int                columns;     /* of the terminal; 0: COLUMNS is not set, and a terminal of 200 */
 	bool               on_terminal; /* all three streams are one terminal; what it showed is in out */
 	const char        *typed;       /* at the terminal; NULL: nothing */
-	bool               real_clock;
+	const char        *when;        /* once its standard output has this, `then` happens; NULL: never */
+	const char        *then;        /* is typed at the terminal; NULL: a SIGINT comes */
+	void (*meanwhile)(void *arg);   /* is called first; NULL: nothing */
+	void *arg;
+	bool  real_clock;
 };
 
 struct coopctl_result {

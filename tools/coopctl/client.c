@@ -203,11 +203,13 @@ static void set_place(CURL *curl, const struct ctl *c, const char *path)
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 }
 
-static void set_patience(CURL *curl, bool patient)
+static void set_patience(CURL *curl, const struct client_request *rq)
 {
+	long all = rq->hasty ? CLIENT_HASTE_S : rq->patient ? 0L : CLIENT_PATIENCE_S;
+
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_PATIENCE_S);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, patient ? 0L : CLIENT_PATIENCE_S);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, rq->hasty ? CLIENT_HASTE_S : CONNECT_PATIENCE_S);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT, all);
 }
 
 /* An empty text goes along with what is no GET, so that its length is said; the caller frees it. */
@@ -365,7 +367,7 @@ static void request(struct client_answer *out, struct ctl *c, const struct clien
 		return;
 	}
 	set_place(curl, c, path);
-	set_patience(curl, rq->patient);
+	set_patience(curl, rq);
 	set_body(curl, rq, &body);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, head);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_data);

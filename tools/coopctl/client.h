@@ -12,6 +12,7 @@
 
 #define CLIENT_BODY_BYTES_MAX ((size_t)64 * 1024 * 1024) /* of an answer that is kept in memory */
 #define CLIENT_PATIENCE_S     60L
+#define CLIENT_HASTE_S        3L
 #define CLIENT_CODE_BYTES     40
 #define CLIENT_MESSAGE_BYTES  512
 
@@ -23,6 +24,7 @@ struct client_request {
 	size_t        text_len;
 	bool          dry_run; /* adds dry_run=true */
 	bool          patient; /* waits as long as it takes, not CLIENT_PATIENCE_S */
+	bool          hasty;   /* waits CLIENT_HASTE_S only */
 	FILE         *to;      /* where the bytes of a 200 go as they come; NULL: into the answer */
 };
 

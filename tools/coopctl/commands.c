@@ -38,8 +38,8 @@ const struct ctl_option ctl_globals[] = {
 };
 
 const struct ctl_group *const ctl_groups[] = {
-	&ctl_status, &ctl_games, &ctl_players, &ctl_campaigns, &ctl_quota, &ctl_blobs, &ctl_lobbies, &ctl_signal, &ctl_rooms,
+	&ctl_status, &ctl_top, &ctl_events, &ctl_doctor, &ctl_games, &ctl_players, &ctl_campaigns, &ctl_quota, &ctl_blobs, &ctl_lobbies, &ctl_signal, &ctl_rooms,
 	&ctl_boards, &ctl_p2p, &ctl_bans, &ctl_audit, &ctl_web, &ctl_tokens, &ctl_settings, &ctl_reload, &ctl_drain,
-	&ctl_backup, &ctl_completions, &ctl_help, NULL,
+	&ctl_backup, &ctl_publish, &ctl_completions, &ctl_help, NULL,
 };
 /* clang-format on */

@@ -48,6 +48,7 @@ struct ctl_option {
 	enum ctl_kind kind;
 	const char   *words; /* the values that it can have, with blanks between; NULL: any */
 	const char   *query; /* the request parameter that takes its value in a list (list.h); NULL: none */
+	bool          many;  /* may be given more than once */
 };
 
 struct ctl_command {
@@ -111,6 +112,9 @@ const char *ctl_arg(const struct ctl *c, size_t at);
 const char *ctl_value(const struct ctl *c, const char *option);
 bool        ctl_given(const struct ctl *c, const char *option);
 
+/* The values of an option that may be given more than once, at most cap; returns how many. */
+size_t ctl_values(const char **out, size_t cap, const struct ctl *c, const char *option);
+
 /*
  * Says on standard error what went wrong, for people or, with --json, as {"error":{"code","message"}}, and returns e. The
  * message is a sentence that also says what to do; texts of peers in it are escaped here.
@@ -151,8 +155,9 @@ bool ctl_args_next(const char **at, struct ctl_arg_word *word);
 
 /* clang-format off */
 extern const struct ctl_group
-	ctl_audit, ctl_backup, ctl_bans, ctl_blobs, ctl_boards, ctl_campaigns, ctl_completions, ctl_drain, ctl_games, ctl_help,
-	ctl_lobbies, ctl_p2p, ctl_players, ctl_quota, ctl_reload, ctl_rooms, ctl_settings, ctl_signal, ctl_status, ctl_tokens,
+	ctl_audit, ctl_backup, ctl_bans, ctl_blobs, ctl_boards, ctl_campaigns, ctl_completions, ctl_doctor, ctl_drain, ctl_events, ctl_games, ctl_help,
+	ctl_lobbies, ctl_p2p, ctl_players, ctl_publish, ctl_quota, ctl_reload, ctl_rooms, ctl_settings, ctl_signal, ctl_status, ctl_tokens,
+	ctl_top,
 	ctl_web;
 /* clang-format on */
 

@@ -56,6 +56,17 @@ const char *ctl_value(const struct ctl *c, const char *option)
 	return NULL;
 }
 
+size_t ctl_values(const char **out, size_t cap, const struct ctl *c, const char *option)
+{
+	const struct ctl_option *known = option_find(c, option, strlen(option));
+	size_t                   count = 0;
+
+	for (size_t i = 0; i < c->value_count && count < cap; i++)
+		if (c->values[i].option == known)
+			out[count++] = c->values[i].text;
+	return count;
+}
+
 bool ctl_given(const struct ctl *c, const char *option)
 {
 	return ctl_value(c, option) != NULL;
@@ -169,7 +180,7 @@ static bool is_word_of(const char *list, const char *word)
 static enum ctl_exit add_value(struct ctl *c, const struct ctl_option *option, const char *text)
 {
 	for (size_t i = 0; i < c->value_count; i++)
-		if (c->values[i].option == option && option->value)
+		if (c->values[i].option == option && option->value && !option->many)
 			return ctl_fail(c, CTL_USAGE, "usage", "--%s is given twice", option->name);
 	if (option->words && !is_word_of(option->words, text))
 		return ctl_fail(c, CTL_USAGE, "usage", "--%s cannot be \"%s\"; it is one of: %s", option->name, text,
