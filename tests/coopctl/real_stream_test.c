@@ -134,7 +134,7 @@ Test(coopctl_stream_real, over_tcp_the_token_goes_first)
 }
 
 /* A revoked token ends it at once. */
-static void revoke(void *arg)
+static void revoke_token(void *arg)
 {
 	const struct coopctl_run                  here = at_socket();
 	AUTO(coopctl_freep) struct coopctl_result r    = coopctl(&here, "tokens revoke 1 --yes");
@@ -164,7 +164,7 @@ Test(coopctl_stream_real, a_revoked_token_ends_it)
 		poll(&fd, 1, 1000);
 		while (stream_next(&item, t) && item.what != STREAM_OVER) {
 			if (item.what == STREAM_UP)
-				revoke(NULL);
+				revoke_token(NULL);
 			json_decref(item.message);
 		}
 	}
