@@ -8,8 +8,22 @@ RETURNING id;
 -- name: audit_end
 UPDATE audit SET target = :target, result = :result, ended_ms = :ended_ms WHERE id = :id;
 
--- name: audit_thin
-DELETE FROM audit WHERE at_ms < :before_ms OR id <= (SELECT max(id) FROM audit) - :rows;
+-- name: audit_forget
+DELETE FROM audit WHERE at_ms < :before_ms;
+
+-- name: audit_thin_refused
+-- What is too much goes by age, but what came to nothing first: nobody is to push out what he did by what he may not do.
+DELETE FROM audit
+WHERE id IN (SELECT id FROM audit
+             WHERE result NOT IN ('ok', 'begun')
+             ORDER BY id
+             LIMIT max(0, (SELECT count(*) FROM audit) - :rows));
+
+-- name: audit_thin_rest
+DELETE FROM audit
+WHERE id IN (SELECT id FROM audit
+             ORDER BY id
+             LIMIT max(0, (SELECT count(*) FROM audit) - :rows));
 
 -- name: audit_page
 -- Newest first.  after: the id behind which it goes on; 0: from the newest.

@@ -4,6 +4,8 @@
 #include "api/api_inside.h"
 #include "base/auto.h"
 #include "base/text.h"
+#include "os/clock.h"
+#include "os/random.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -48,6 +50,21 @@ static enum err read_dry_run(struct api_call *c)
 
 /* --- From the guard to the answer --- */
 
+/* One token alone cannot fill the trail in no time, so that what it did before is gone. */
+static bool may_act(const struct api_call *c)
+{
+	uint8_t key[KEYED_KEY_BYTES] = { 0 };
+	bool    may;
+
+	if (!c->who->token)
+		return true;
+	memcpy(key, &c->who->token, sizeof(c->who->token));
+	pthread_mutex_lock(&c->api->pace_lock);
+	may = bucket_take(c->api->pace, key, clock_mono_ms());
+	pthread_mutex_unlock(&c->api->pace_lock);
+	return may;
+}
+
 static enum err handle(struct api_call *c, struct api_bound *b)
 {
 	struct audit_row row;
@@ -55,6 +72,8 @@ static enum err handle(struct api_call *c, struct api_bound *b)
 
 	if (!b->route->action || c->dry_run)
 		return b->route->handle(c, b->part);
+	if (!may_act(c))
+		return ERR_LIMIT;
 	e = api_trail_begin(&row, c, b->route);
 	if (e != ERR_OK)
 		return e;
@@ -187,7 +206,14 @@ enum err api_new(struct api **out, struct loop *loop, struct store *store, const
 
 	if (!a)
 		return ERR_NOMEM;
-	*a = (struct api){ .loop = loop, .store = store, .conf = conf };
+	*a      = (struct api){ .loop = loop, .store = store, .conf = conf };
+	a->pace = bucket_new(conf->limits.admin_action_rate, conf->limits.admin_action_burst,
+	                     (size_t)conf->limits.admin_tokens, random_u64());
+	if (!a->pace) {
+		free(a);
+		return ERR_NOMEM;
+	}
+	pthread_mutex_init(&a->pace_lock, NULL);
 	api_tokens_init(&a->tokens);
 	api_trail_init(a);
 	*out = a;
@@ -204,6 +230,8 @@ void api_free(struct api *a)
 	free(a->parts);
 	timer_clear(&a->hour);
 	api_tokens_fini(&a->tokens);
+	bucket_free(a->pace);
+	pthread_mutex_destroy(&a->pace_lock);
 	free(a);
 }
 

@@ -2,6 +2,7 @@
 #ifndef API_API_INSIDE_H
 #define API_API_INSIDE_H
 
+#include "account/bucket.h"
 #include "api/api.h"
 #include "api/api_token.h"
 
@@ -58,6 +59,8 @@ struct api {
 	size_t             count;
 	struct api_tokens  tokens;
 	struct timer       hour; /* when the trail is thinned next */
+	pthread_mutex_t    pace_lock;
+	struct bucket     *pace; /* actions of each token; under pace_lock */
 };
 
 /* The route that a request was for; NULL: none of the api's. */

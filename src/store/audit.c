@@ -33,13 +33,29 @@ enum err audit_end(struct db *db, const struct audit_row *row)
 	return q_done(&q);
 }
 
-enum err audit_thin(struct db *db, int64_t before_ms, int64_t rows)
+static enum err forget(struct db *db, int64_t before_ms)
 {
-	AUTO_QUERY q = db_query(db, Q_AUDIT_THIN);
+	AUTO_QUERY q = db_query(db, Q_AUDIT_FORGET);
 
 	q_int(&q, ":before_ms", before_ms);
+	return q_done(&q);
+}
+
+static enum err thin(struct db *db, enum query which, int64_t rows)
+{
+	AUTO_QUERY q = db_query(db, which);
+
 	q_int(&q, ":rows", rows);
 	return q_done(&q);
+}
+
+enum err audit_thin(struct db *db, int64_t before_ms, int64_t rows)
+{
+	enum err e = forget(db, before_ms);
+
+	if (e == ERR_OK)
+		e = thin(db, Q_AUDIT_THIN_REFUSED, rows);
+	return e == ERR_OK ? thin(db, Q_AUDIT_THIN_REST, rows) : e;
 }
 
 static void read_row(struct audit_row *out, const struct statement *q)

@@ -34,7 +34,7 @@ struct audit_row {
 /* On the store thread. begin: sets row->id; result and ended_ms are not looked at. end: id, target, result, ended_ms count. */
 enum err audit_begin(struct db *db, struct audit_row *row);
 enum err audit_end(struct db *db, const struct audit_row *row);
-/* Those older than before_ms go, and all but the newest so many. */
+/* Those older than before_ms go; then, down to so many, the oldest that came to nothing, and then the oldest of all. */
 enum err audit_thin(struct db *db, int64_t before_ms, int64_t rows);
 
 /* "" and 0: any. Newest first, behind the row with the id `after` (0: from the newest), at most `rows`. */

@@ -242,3 +242,63 @@ Test(admin_audit_few, no_more_rows_are_kept_than_may_be)
 	cr_expect_eq(planted(), 99);
 	cr_expect_eq(admin_audited(s, "login.link", NULL, "ok"), 1);
 }
+
+/* Somebody else holds the database for longer than an operator waits. */
+Test(admin_audit, what_was_given_up_is_not_done_later_and_leaves_no_row)
+{
+	char     path[SERVER_PATH_BYTES + 20];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/coop.db", s->data);
+	cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	ANSWER late = admin_ask(s, "POST", "/admin/v1/drain", "{\"deadline_s\":0}");
+	admin_expect(&late, 503, "store_busy");
+	cr_assert_eq(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+
+	ANSWER next = admin_ask(s, "DELETE", "/admin/v1/drain", NULL);
+	admin_expect(&next, 200, NULL);
+	ANSWER r = admin_get(s, "/admin/v1/audit");
+	cr_expect_eq(rest_count(&r, "items"), 1, "only of what was done: %s", r.body);
+	cr_expect_str_eq(text_of(&r, "items.0.action"), "server.undrain");
+}
+
+Test(admin_pace, one_token_acts_so_often_and_not_once_more)
+{
+	char mine[ADMIN_TOKEN_TEXT_BYTES], other[ADMIN_TOKEN_TEXT_BYTES];
+
+	s = server_start((const char *[]){ "limits.admin_action_burst=3", "limits.admin_action_rate=1", NULL });
+	admin_make_token(mine, s, "operator");
+	admin_make_token(other, s, "operator");
+	for (int i = 0; i < 3; i++) {
+		ANSWER r = admin_ask_tcp(s, mine, "DELETE", "/admin/v1/drain", NULL);
+		admin_expect(&r, 200, NULL);
+	}
+	ANSWER more = admin_ask_tcp(s, mine, "DELETE", "/admin/v1/drain", NULL);
+	admin_expect(&more, 429, "rate");
+	ANSWER look = admin_ask_tcp(s, mine, "GET", "/admin/v1/drain", NULL);
+	admin_expect(&look, 200, NULL);
+	ANSWER theirs = admin_ask_tcp(s, other, "DELETE", "/admin/v1/drain", NULL);
+	admin_expect(&theirs, 200, NULL);
+	ANSWER socket = admin_ask(s, "DELETE", "/admin/v1/drain", NULL);
+	admin_expect(&socket, 200, NULL);
+	server_advance(s, 1500);
+	ANSWER again = admin_ask_tcp(s, mine, "DELETE", "/admin/v1/drain", NULL);
+	admin_expect(&again, 200, NULL);
+	server_finish(s);
+}
+
+Test(admin_pace, what_came_to_nothing_pushes_out_nothing_that_was_done)
+{
+	s          = server_start((const char *[]){ "limits.admin_audit_rows=100", NULL });
+	ANSWER did = admin_ask(s, "DELETE", "/admin/v1/drain", NULL);
+	admin_expect(&did, 200, NULL);
+	for (int i = 0; i < 210; i++) {
+		ANSWER r = admin_ask(s, "DELETE", "/admin/v1/tokens/77", NULL);
+		admin_expect(&r, 404, "not_found");
+	}
+	cr_expect_eq(admin_audited(s, "server.undrain", NULL, "ok"), 1);
+	cr_expect_leq(admin_audited(s, NULL, NULL, NULL), 200);
+	server_finish(s);
+}

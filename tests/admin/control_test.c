@@ -24,7 +24,7 @@
 #define ANSWER AUTO(rest_freep) struct http_result
 
 static struct server *s;
-static char           file[SERVER_PATH_BYTES + 32], place[SERVER_PATH_BYTES + 32];
+static char           file[SERVER_PATH_BYTES + 32], place[SERVER_PATH_BYTES + 32]; /* of settings; of backups */
 
 static void write_settings(const char *text)
 {
@@ -48,11 +48,13 @@ static void stop(void)
 
 TestSuite(control, .init = start, .fini = stop);
 
-static struct http_result post(const char *path, const char *format, const char *value)
+/* query: "" or "?dry_run=true". */
+static struct http_result back_up(const char *query, const char *dest)
 {
-	char body[PATH_MAX + 100];
+	char path[80], body[PATH_MAX + 100];
 
-	snprintf(body, sizeof(body), format, value);
+	snprintf(path, sizeof(path), "/admin/v1/backup%s", query);
+	snprintf(body, sizeof(body), "{\"dest\":\"%s\"}", dest);
 	return admin_ask(s, "POST", path, body);
 }
 
@@ -80,9 +82,13 @@ Test(reload, says_what_changed_what_needs_a_restart_and_what_is_wrong)
 	server_await_ready(s);
 
 	write_settings("[latest]\nproto = 6\n[rooms]\nrelay = yes\n");
+	ANSWER tried = admin_ask(s, "POST", "/admin/v1/reload?dry_run=true", NULL);
+	admin_expect(&tried, 200, NULL);
+	cr_expect_eq(rest_count(&tried, "changed"), 1);
+	cr_expect_eq(rest_count(&tried, "restart"), 1);
 	ANSWER r = admin_ask(s, "POST", "/admin/v1/reload", NULL);
 	admin_expect(&r, 200, NULL);
-	cr_expect_eq(rest_count(&r, "changed"), 1);
+	cr_expect_eq(rest_count(&r, "changed"), 1, "trying took nothing over");
 	cr_expect_str_eq(rest_text(&r, "changed.0", text, sizeof(text)), "latest.proto");
 	cr_expect_eq(rest_count(&r, "restart"), 1);
 	cr_expect_not_null(strstr(rest_text(&r, "restart.0", text, sizeof(text)), "rooms.relay"), "%s", text);
@@ -91,7 +97,21 @@ Test(reload, says_what_changed_what_needs_a_restart_and_what_is_wrong)
 	ANSWER bad = admin_ask(s, "POST", "/admin/v1/reload", NULL);
 	admin_expect(&bad, 422, "invalid");
 	cr_expect_not_null(strstr(bad.body, "latest.proto"), "%s", bad.body);
-	cr_expect_eq(server_is_running(s), true);
+	ANSWER also = admin_ask(s, "POST", "/admin/v1/reload?dry_run=true", NULL);
+	admin_expect(&also, 422, "invalid");
+	ANSWER odd = admin_ask(s, "POST", "/admin/v1/reload", "{\"dry_run\":true}");
+	admin_expect(&odd, 422, "unknown_member");
+
+	/* A mistake in each line is told of the first ones only. */
+	char many[2000] = "";
+	for (int i = 0; i < 100; i++)
+		strcat(many, "[x]\n");
+	write_settings(many);
+	ANSWER full = admin_ask(s, "POST", "/admin/v1/reload", NULL);
+	admin_expect(&full, 422, "invalid");
+	cr_expect(server_log_contains(s, "coopd.conf:20:"));
+	cr_expect_not(server_log_contains(s, "coopd.conf:21:"));
+	cr_expect(server_log_contains(s, "and more"));
 	server_finish(s);
 }
 
@@ -189,8 +209,10 @@ Test(control, a_drain_that_is_only_tried_changes_nothing)
 	ANSWER r = admin_ask(s, "POST", "/admin/v1/drain?dry_run=true", "{\"deadline_s\":1}");
 
 	admin_expect(&r, 200, NULL);
-	cr_expect_not(rest_bool(&r, "draining"));
+	cr_expect(rest_bool(&r, "draining"), "that is what would be");
 	cr_expect(rest_bool(&r, "dry_run"));
+	ANSWER now = admin_get(s, "/admin/v1/drain");
+	cr_expect_not(rest_bool(&now, "draining"));
 	server_advance(s, 5000);
 	expect_announce(200);
 
@@ -234,7 +256,7 @@ static int count_blobs(void)
 Test(control, a_backup_has_what_is_there_and_the_next_one_copies_what_is_new)
 {
 	store(ISLAND, 1);
-	ANSWER first = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER first = back_up("", place);
 	admin_expect(&first, 200, NULL);
 	cr_expect_eq(rest_int(&first, "blobs"), 1);
 	cr_expect_eq(rest_int(&first, "blobs_copied"), 1);
@@ -242,7 +264,7 @@ Test(control, a_backup_has_what_is_there_and_the_next_one_copies_what_is_new)
 	cr_expect_eq(count_blobs(), 1);
 
 	store(JUNGLE, 2);
-	ANSWER second = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER second = back_up("", place);
 	admin_expect(&second, 200, NULL);
 	cr_expect_eq(rest_int(&second, "blobs"), 2);
 	cr_expect_eq(rest_int(&second, "blobs_copied"), 1, "the other one is there");
@@ -258,11 +280,11 @@ Test(control, a_backup_has_what_is_there_and_the_next_one_copies_what_is_new)
 /* What a restore comes to, by hand: the files in place of those of a data folder. */
 Test(control, a_server_over_a_backup_has_the_campaign)
 {
-	char              command[4 * SERVER_PATH_BYTES + 200];
+	char              command[8 * SERVER_PATH_BYTES + 400];
 	struct checkpoint cp;
 
 	store(ISLAND, 1);
-	ANSWER r = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER r = back_up("", place);
 	admin_expect(&r, 200, NULL);
 	server_stop(s);
 	snprintf(command, sizeof(command), "rm -r %s/* && cp -r %s/blobs %s/secrets %s && cp %s/coop-*.db %s/coop.db",
@@ -282,7 +304,7 @@ static void damage_the_blob(void)
 	char command[SERVER_PATH_BYTES + 200];
 
 	snprintf(command, sizeof(command),
-	         "for f in $(find %s/blobs -type f -path '*/??/*'); do printf X | dd of=$f bs=1 seek=100 conv=notrunc "
+	         "for f in $(find %s/blobs -mindepth 2 -type f); do printf X | dd of=$f bs=1 seek=100 conv=notrunc "
 	         "status=none; done",
 	         s->data);
 	cr_assert_eq(system(command), 0);
@@ -292,7 +314,7 @@ Test(control, a_damaged_checkpoint_is_reported_and_left_out)
 {
 	store(ISLAND, 1);
 	damage_the_blob();
-	ANSWER r = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER r = back_up("", place);
 	admin_expect(&r, 200, NULL);
 	cr_expect_eq(rest_int(&r, "damaged"), 1);
 	cr_expect_eq(rest_int(&r, "blobs_copied"), 0);
@@ -303,10 +325,10 @@ Test(control, a_damaged_checkpoint_is_reported_and_left_out)
 Test(control, a_good_copy_is_not_replaced_by_a_damaged_one)
 {
 	store(ISLAND, 1);
-	ANSWER first = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER first = back_up("", place);
 	admin_expect(&first, 200, NULL);
 	damage_the_blob();
-	ANSWER second = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER second = back_up("", place);
 	admin_expect(&second, 200, NULL);
 	cr_expect_eq(rest_int(&second, "damaged"), 0, "the copy that is there is good");
 	cr_expect_eq(count_blobs(), 1);
@@ -319,26 +341,33 @@ Test(control, a_backup_goes_nowhere_it_must_not)
 	admin_expect(&none, 422, "invalid");
 	ANSWER name = admin_ask(s, "POST", "/admin/v1/backup", "{\"dest\":\"plain\"}");
 	admin_expect(&name, 422, "invalid");
+	ANSWER device = admin_ask(s, "POST", "/admin/v1/backup", "{\"dest\":\"/dev/null\"}");
+	admin_expect(&device, 422, "invalid");
+	ANSWER below = admin_ask(s, "POST", "/admin/v1/backup", "{\"dest\":\"/dev/null/x\"}");
+	admin_expect(&below, 422, "invalid");
 	ANSWER up = admin_ask(s, "POST", "/admin/v1/backup", "{\"dest\":\"/tmp/../etc\"}");
 	admin_expect(&up, 422, "invalid");
-	ANSWER data = post("/admin/v1/backup", "{\"dest\":\"%s/x\"}", s->data);
+	snprintf(path, sizeof(path), "%s/x", s->data);
+	ANSWER data = back_up("", path);
 	admin_expect(&data, 422, "invalid");
-	ANSWER self = post("/admin/v1/backup", "{\"dest\":\"%s\"}", s->data);
+	ANSWER self = back_up("", s->data);
 	admin_expect(&self, 422, "invalid");
-	ANSWER full = post("/admin/v1/backup", "{\"dest\":\"%s\"}", s->root);
+	ANSWER full = back_up("", s->root);
 	admin_expect(&full, 409, "exists");
 
 	/* A way around by a link. */
 	snprintf(path, sizeof(path), "%s/link", s->root);
 	cr_assert_eq(symlink(s->data, path), 0);
-	ANSWER link = post("/admin/v1/backup", "{\"dest\":\"%s/x\"}", path);
+	char below_link[SERVER_PATH_BYTES + 50];
+	snprintf(below_link, sizeof(below_link), "%s/x", path);
+	ANSWER link = back_up("", below_link);
 	admin_expect(&link, 422, "invalid");
 }
 
 Test(control, a_backup_that_is_only_tried_writes_nothing)
 {
 	char   path[SERVER_PATH_BYTES + 40];
-	ANSWER r = post("/admin/v1/backup?dry_run=true", "{\"dest\":\"%s\"}", place);
+	ANSWER r = back_up("?dry_run=true", place);
 
 	snprintf(path, sizeof(path), "%s", place);
 	admin_expect(&r, 200, NULL);
@@ -349,7 +378,7 @@ Test(small_disk, a_backup_that_does_not_fit_is_refused)
 {
 	s = server_start((const char *[]){ "limits.store_free_floor=17592186044416", NULL });
 	snprintf(place, sizeof(place), "%s/backup", s->root);
-	ANSWER r = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER r = back_up("", place);
 	admin_expect(&r, 507, "no_space");
 	server_finish(s);
 }
@@ -358,7 +387,7 @@ Test(control, a_backup_of_another_server_is_left_alone)
 {
 	struct server *other = server_start(NULL);
 	char           body[PATH_MAX];
-	ANSWER         r = post("/admin/v1/backup", "{\"dest\":\"%s\"}", place);
+	ANSWER         r = back_up("", place);
 
 	admin_expect(&r, 200, NULL);
 	snprintf(body, sizeof(body), "{\"dest\":\"%s\"}", place);

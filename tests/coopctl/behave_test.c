@@ -142,6 +142,8 @@ Test(coopctl_behave, mistakes_on_the_command_line_are_exit_2_and_ask_nothing)
 		{ "audit --since yesterday", "a moment" },
 		{ "audit --since 2026-13-41", "a moment" },
 		{ "bans add 192.0.2.1 --address --player", "of one kind" },
+		{ "bans add 203.0.113.256", "with a slip in it" },
+		{ "bans add 00112233445566", "with a slip in it" },
 		{ "bans add 192.0.2.1 --expires soon", "a time" },
 		{ "drain --status --cancel", "only one of" },
 		{ "backup", "where to" },

@@ -38,6 +38,8 @@ CREATE TABLE audit (
 
 CREATE INDEX audit_by_time ON audit (at_ms);
 
+CREATE INDEX audit_refused ON audit (id) WHERE result NOT IN ('ok', 'begun');
+
 CREATE VIEW audit_trail AS
 SELECT id,
        datetime(at_ms / 1000, 'unixepoch') AS at,

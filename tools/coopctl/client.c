@@ -13,6 +13,7 @@
 
 #define CONNECT_PATIENCE_S 10L
 #define PAGE_ITEMS         "1000"
+#define PAGES_MAX          10000 /* ten million things: more than any server here keeps */
 
 /* --- Paths --- */
 
@@ -486,12 +487,15 @@ enum ctl_exit client_list(json_t **out, struct ctl *c, const char *path, int64_t
 	json_t       *all    = json_array();
 	char         *cursor = NULL;
 	enum ctl_exit e      = CTL_OK;
+	int           pages  = 0;
 
 	do {
 		char *page = client_query(client_query(strdup(path), "limit", PAGE_ITEMS), "cursor", cursor);
 
 		e = add_page(all, &cursor, c, page);
 		free(page);
+		if (e == CTL_OK && ++pages == PAGES_MAX && cursor)
+			e = ctl_fail(c, CTL_REFUSED, "endless", "the list does not end; use a filter, or --limit");
 	} while (e == CTL_OK && cursor && (items_max == 0 || (int64_t)json_array_size(all) < items_max));
 	free(cursor);
 	while (items_max > 0 && (int64_t)json_array_size(all) > items_max)

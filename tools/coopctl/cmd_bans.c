@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEARLY_AN_ID 12 /* hex digits; an online id has at most 16 bytes */
+
 static enum ctl_exit run_list(struct ctl *c)
 {
 	static const struct print_column columns[] = {
@@ -40,7 +42,14 @@ static bool is_address(const char *text)
 	       (inet_pton(AF_INET, address, bytes) == 1 || inet_pton(AF_INET6, address, bytes) == 1);
 }
 
-/* The kind that an option says, or what the value looks like; NULL: two options. */
+/* A slip in an address or an id would otherwise ban a name that nobody has. */
+static bool is_nearly(const char *text)
+{
+	return strspn(text, "0123456789abcdefABCDEF.:/") == strlen(text) &&
+	       (strpbrk(text, ".:/") || strlen(text) >= NEARLY_AN_ID);
+}
+
+/* The kind that an option says, or what the value looks like; NULL: two options; "": nobody can tell. */
 static const char *kind_of(const struct ctl *c, const char *value)
 {
 	static const char *const kinds[] = { "address", "player", "identity", "name" };
@@ -58,6 +67,7 @@ static const char *kind_of(const struct ctl *c, const char *value)
 	return is_address(value)         ? "address"
 	       : value_is_hex(value, 16) ? "player"
 	       : value_is_hex(value, 64) ? "identity"
+	       : is_nearly(value)        ? ""
 	                                 : "name";
 }
 
@@ -84,6 +94,13 @@ static enum ctl_exit run_add(struct ctl *c)
 	if (!kind)
 		return ctl_fail(c, CTL_USAGE, "usage",
 		                "a ban is of one kind: --address, --player, --identity or --name");
+
+	if (!*kind)
+		return ctl_fail(c, CTL_USAGE, "usage",
+		                "%s looks like an address or an id with a slip in it; if it is what you mean, say its "
+		                "kind: "
+		                "--name",
+		                value);
 
 	json_t *body = json_pack("{s:s,s:s,s:s}", "kind", kind, "value", value, "reason", reason ? reason : "");
 
