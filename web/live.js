@@ -2,8 +2,7 @@
 //
 //	off --start--> joining --hello--> live --closed--> waiting --timer--> joining ...
 //
-// After a reconnect it asks for what it missed. A server that was started anew counts from 1 again, so its start time is
-// looked at first.
+// After a reconnect it asks for what it missed. A server that was started anew counts from 1 again, which its hello says.
 
 import { get, session } from "./api.js";
 import { noteServerTime } from "./format.js";
@@ -87,14 +86,22 @@ function onFigures(message) {
 	tell("figures", message);
 }
 
+// Behind which number events are asked for: what was missed, or, at first, as many from before as the page keeps.
+function missedFrom(hello) {
+	if (hello.started_at !== startedAt) {
+		startedAt = hello.started_at;
+		lastSeq = Math.max(0, hello.seq - EVENTS_KEPT);
+	}
+	return lastSeq;
+}
+
 function onMessage(text, ws, mine) {
 	const message = JSON.parse(text);
 	if (message.at)
 		noteServerTime(message.at);
 	if (message.op === "hello") {
 		wait = FIRST_WAIT_MS;
-		// Joined and missed nothing yet: the server has events from before this page too.
-		ws.send(JSON.stringify({ op: "since", seq: lastSeq }));
+		ws.send(JSON.stringify({ op: "since", seq: missedFrom(message) }));
 		if (mine === round)
 			setState("live");
 	} else if (message.op === "event") {
@@ -130,6 +137,11 @@ async function onClose(event, mine) {
 		later("the server takes no events connection from this address: open the page under a name of admin.hosts");
 		return;
 	}
+	if (event.code === 1013) {
+		wait = LONGEST_WAIT_MS;
+		later("as many are watching as the server allows (limits.admin_viewers); this page waits for a place");
+		return;
+	}
 	if (event.code === 4401) {
 		// The token ended or was revoked. REST says so in words; if it still takes it, this was something else.
 		try {
@@ -143,15 +155,6 @@ async function onClose(event, mine) {
 		later("connection lost, trying again");
 }
 
-async function findUrl() {
-	const status = await refreshStatus();
-	if (status.started_at !== startedAt) {
-		startedAt = status.started_at;
-		lastSeq = 0;
-	}
-	return eventsUrl(status, location);
-}
-
 async function join() {
 	const mine = round;
 	let url;
@@ -159,7 +162,7 @@ async function join() {
 	if (live.state === "off")
 		setState("joining");
 	try {
-		url = await findUrl();
+		url = eventsUrl(await refreshStatus(), location);
 	} catch (problem) {
 		if (mine === round && problem.status !== 401)
 			later("connection lost, trying again");

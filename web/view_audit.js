@@ -19,7 +19,7 @@ export function list(route) {
 		intro: "Every action of every operator, newest first. It cannot be changed from here, nor from anywhere else.",
 		columns: [
 			{ title: "When", value: (a) => a.at, show: (a) => time(a.at) },
-			{ title: "Who", value: (a) => a.who },
+			{ title: "Who", value: (a) => a.who, kind: "id" },
 			{ title: "From", value: (a) => `${a.via} ${a.address ?? ""}`.trim() },
 			{ title: "Action", value: (a) => a.action, show: (a) => h("code", null, a.action) },
 			{ title: "Target", value: (a) => a.target },

@@ -44,7 +44,9 @@ export function list() {
 		key: (e) => `${e.seq} ${e.at}`,
 		empty: "Nothing has happened yet.",
 	});
+	let frame = 0;
 	const draw = () => {
+		frame = 0;
 		table.put(held || [...live.events]);
 		lost.textContent = live.lost > 0 ? `${live.lost} events did not reach this page: it was too slow for them.` : "";
 	};
@@ -56,7 +58,11 @@ export function list() {
 			draw();
 		},
 	}, "Pause");
-	const off = listen((what) => (what === "event" || what === "state") && draw());
+	// Many that come at once are drawn once.
+	const off = listen((what) => {
+		if (what === "event" || what === "state")
+			frame ||= requestAnimationFrame(draw);
+	});
 	draw();
 	return {
 		title: "Events",
@@ -64,6 +70,7 @@ export function list() {
 		node: h("div", { class: "stack" }, h("p", { class: "intro" }, "The newest first; this page keeps the last 500."), lost, table.node),
 		destroy() {
 			off();
+			cancelAnimationFrame(frame);
 			table.destroy();
 		},
 	};

@@ -15,7 +15,7 @@ const EVENTS_SHOWN = 8;
 const TILES = [
 	["games", "Games", "games"], ["friends", "Friends", "games"], ["lobbies", "Lobbies", "lobbies"], ["signal", "Signaling peers", "signal", "signal_peers"],
 	["rooms", "Rooms", "rooms"], ["room_players", "Players in rooms", "rooms"], ["p2p_sessions", "P2P sessions", "p2p"],
-	["players", "Players with a code", "players"], ["campaigns", "Campaigns", "campaigns"], ["bans", "Bans", "bans"],
+	["players", "Player codes", "players"], ["campaigns", "Campaigns", "campaigns"], ["bans", "Bans", "bans"],
 ];
 
 const perSecond = (n) => `${number(n)}/s`;
@@ -103,13 +103,17 @@ export function list() {
 		if (live.status)
 			drawServer(box.server, live.status);
 	};
+	let frame = 0; // many events that come at once are drawn once
 	const off = listen((what) => {
 		if (what === "figures" || what === "status")
 			draw();
 		if (what === "status")
 			drawStatus();
 		if (what === "event" || what === "state")
-			drawEvents(box.events);
+			frame ||= requestAnimationFrame(() => {
+				frame = 0;
+				drawEvents(box.events);
+			});
 	});
 	// What the figures do not have, and all of it where no events come.
 	const timer = setInterval(() => document.visibilityState === "visible" && refreshStatus().catch(() => {}), POLL_MS);
@@ -125,6 +129,7 @@ export function list() {
 		destroy() {
 			clearInterval(timer);
 			off();
+			cancelAnimationFrame(frame);
 			all.forEach((chart) => chart.destroy());
 		},
 	};

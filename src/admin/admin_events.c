@@ -166,10 +166,12 @@ enum err admin_events_new(struct admin_events **out, struct loop *loop, const st
 
 	if (!a)
 		return ERR_NOMEM;
-	a->loop      = loop;
-	a->cfg       = *cfg;
-	a->news.run  = on_news;
-	a->has_space = true;
+	a->loop         = loop;
+	a->cfg          = *cfg;
+	a->news.run     = on_news;
+	a->has_space    = true;
+	a->watching_max = (size_t)limits->admin_viewers;
+	a->waiting_max  = (size_t)limits->admin_viewers_waiting;
 	list_init(&a->waiting);
 	list_init(&a->watching);
 	timer_init(&a->tick, on_tick);
@@ -178,10 +180,10 @@ enum err admin_events_new(struct admin_events **out, struct loop *loop, const st
 		                          .message     = admin_viewer_message,
 		                          .closed      = admin_viewer_closed,
 		                          .message_max = MESSAGE_BYTES,
-		                          .control_max = (size_t)limits->admin_viewers_waiting + SLACK_BYTES };
+		                          .control_max = a->waiting_max + SLACK_BYTES };
 	ws_set_door(cfg->ws, &(struct ws_door){ .path            = ADMIN_EVENTS_PATH,
 	                                        .handler         = &a->handler,
-	                                        .connections_max = 2 * (size_t)limits->admin_viewers,
+	                                        .connections_max = 2 * a->watching_max,
 	                                        .make_room       = admin_viewer_make_room });
 	api_on_revoke(cfg->api, note_revoked, a);
 	*out = a;

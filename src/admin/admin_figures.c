@@ -63,7 +63,7 @@ static int64_t sum(const int64_t *values, const struct figure *f)
 {
 	int64_t all = 0;
 
-	for (int m = f->first; m <= (int)f->last; m++)
+	for (unsigned m = f->first; m <= f->last; m++)
 		all += values[m];
 	return all;
 }

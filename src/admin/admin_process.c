@@ -5,19 +5,27 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LINE_BYTES 256
+
+/* "all resident shared ...", in pages. */
 static void measure_memory(void)
 {
-	FILE *f = fopen("/proc/self/statm", "re");
-	long  pages;
+	char  line[LINE_BYTES] = "";
+	FILE *f                = fopen("/proc/self/statm", "re");
+	char *resident;
 
-	if (f && fscanf(f, "%*d %ld", &pages) == 1)
-		metric_set(M_PROCESS_RESIDENT_BYTES, (int64_t)pages * sysconf(_SC_PAGESIZE));
-	if (f)
-		fclose(f);
+	if (!f)
+		return;
+	resident = fgets(line, sizeof(line), f) ? strchr(line, ' ') : NULL;
+	fclose(f);
+	if (resident)
+		metric_set(M_PROCESS_RESIDENT_BYTES, strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE));
 }
 
 static int64_t count_files(void)

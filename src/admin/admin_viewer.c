@@ -52,7 +52,7 @@ void admin_viewer_close(struct viewer *v, enum admin_close status, enum metric w
 
 static bool has_room(const struct viewer *v, size_t len)
 {
-	return ws_conn_queued(v->ws) + len <= (size_t)v->all->cfg.conf->limits.admin_viewers_waiting;
+	return ws_conn_queued(v->ws) + len <= v->all->waiting_max;
 }
 
 static void on_drained(void *data, int64_t now_ms);
@@ -200,7 +200,7 @@ static bool admit(struct viewer *v)
 {
 	struct admin_events *a = v->all;
 
-	if (a->watching_count >= (size_t)a->cfg.conf->limits.admin_viewers) {
+	if (a->watching_count >= a->watching_max) {
 		admin_viewer_close(v, ADMIN_CLOSE_FULL, M_ADMIN_VIEWERS_FULL);
 		return false;
 	}

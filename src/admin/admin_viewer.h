@@ -26,17 +26,18 @@ struct admin_events {
 	struct ws_handler          handler;
 	struct list                waiting, watching; /* viewers, the oldest first */
 	size_t                     watching_count;
-	struct timer               tick;
-	struct loop_post           news;         /* events came */
-	atomic_bool                has_news;     /* it is posted and has not run */
-	atomic_bool                lost_revoked; /* a revoked token could not be told of */
-	struct loop_work           measuring;
-	bool                       is_measuring, is_stopped;
-	struct admin_figures       figures;
-	char                       set[ADMIN_FIGURES_BYTES]; /* the newest */
-	size_t                     set_len;                  /* 0: there is none yet */
-	enum store_health          health;
-	bool                       has_space;
+	size_t               watching_max, waiting_max; /* limits as they were at the start: queues are made for them */
+	struct timer         tick;
+	struct loop_post     news;         /* events came */
+	atomic_bool          has_news;     /* it is posted and has not run */
+	atomic_bool          lost_revoked; /* a revoked token could not be told of */
+	struct loop_work     measuring;
+	bool                 is_measuring, is_stopped;
+	struct admin_figures figures;
+	char                 set[ADMIN_FIGURES_BYTES]; /* the newest */
+	size_t               set_len;                  /* 0: there is none yet */
+	enum store_health    health;
+	bool                 has_space;
 };
 
 struct viewer {

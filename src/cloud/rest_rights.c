@@ -18,7 +18,7 @@ struct change {
 	uint8_t               member[PLAYER_ID_BYTES];
 	int64_t               version, wall_ms, keep;
 	enum campaign_role    role; /* of who forgets it */
-	struct checkpoint_row row; /* what restore made */
+	struct checkpoint_row row;  /* what restore made */
 };
 
 static enum err run_restore(struct job *job, struct db *db)

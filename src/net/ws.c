@@ -186,14 +186,10 @@ void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg)
 	}
 }
 
-void ws_take_banned(struct ws *ws)
-{
-	ws->takes_banned = true;
-}
-
+/* Nobody at the door: an operator must not lock himself out. */
 static bool is_meant(const struct ban *b, const struct ws_conn *c)
 {
-	return c->phase != WS_GONE && (ban_is_address(b, &c->peer) || ban_is_address(b, &c->client));
+	return !c->at_door && c->phase != WS_GONE && (ban_is_address(b, &c->peer) || ban_is_address(b, &c->client));
 }
 
 size_t ws_ban(struct ws *ws, const struct ban *b, bool end)
@@ -201,8 +197,6 @@ size_t ws_ban(struct ws *ws, const struct ban *b, bool end)
 	size_t count = 0;
 
 	loop_assert_thread(ws->loop);
-	if (ws->takes_banned)
-		return 0;
 	for (struct list *at = ws->conns.next; at != &ws->conns; at = at->next) {
 		struct ws_conn *c = CONTAINER(at, struct ws_conn, in_conns);
 

@@ -127,9 +127,6 @@ void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);
  */
 size_t ws_ban(struct ws *ws, const struct ban *b, bool end);
 
-/* Those who are banned are let in all the same: for listeners of the operator's, who must not lock himself out. */
-void ws_take_banned(struct ws *ws);
-
 uint64_t           ws_conn_id(const struct ws_conn *c);     /* for logs; never used twice in a process */
 const struct addr *ws_conn_client(const struct ws_conn *c); /* behind trusted proxies; port 0 then */
 bool               ws_conn_is_forwarded(const struct ws_conn *c);

@@ -102,7 +102,7 @@ static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *cou
 	bool                 own    = !exempt && !addr_nets_contain(&ws->trusted, peer);
 
 	*why = M_BAN_REFUSED_WS;
-	if (!ws->takes_banned && ban_has_address(peer))
+	if (ban_has_address(peer))
 		return false;
 	*why = M_WS_REFUSED_TOTAL;
 	if (ws->conn_count - ws->door_count >= (size_t)ws->limits->ws_connections)

@@ -135,7 +135,6 @@ struct ws {
 	int64_t                turn_us; /* when this turn began to read, if it is measured; 0: it is not */
 	uint8_t               *turn;    /* what one connection sent in this turn */
 	size_t                 turn_cap;
-	bool                   takes_banned;
 	bool                   stopping;
 	void (*stopped)(void *arg); /* NULL once called */
 	void *stopped_arg;

@@ -252,7 +252,7 @@ static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
 		set_client_from_library(c, wsi);
 	if (!c->has_client)
 		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_FORWARDED);
-	if (!c->ws->takes_banned && ban_has_address(&c->client))
+	if (ban_has_address(&c->client))
 		return refuse(wsi, c, "403 Forbidden", M_BAN_REFUSED_WS);
 	if (!ws_admit_client(c, &why, loop_now_ms(c->ws->loop)))
 		return refuse(wsi, c, "503 Service Unavailable", why);

@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* In one turn of the loop: less than a millisecond. */
+/* In one turn of the loop: a few tenths of a millisecond. */
 #define BOARDS_HELPING 256
 #define ROWS_HELPING   1024
 

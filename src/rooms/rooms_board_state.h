@@ -83,7 +83,7 @@ bool rooms_board_remove(struct rooms_boards *b, struct rooms_board *board, const
  * Removes rows up to this seq, ROOMS_CLEAR_MOST of them at most, and says the name of each to gone; returns how many: 0 when
  * there are none any more.
  */
-#define ROOMS_CLEAR_MOST 256
+#define ROOMS_CLEAR_MOST 128
 uint32_t rooms_board_clear(struct rooms_boards *b, struct rooms_board *board, uint64_t seq_max,
                            void (*gone)(void *arg, const uint8_t name[ROOMS_NAME_BYTES]), void *arg);
 

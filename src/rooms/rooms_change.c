@@ -15,12 +15,12 @@
 #include <string.h>
 #include <time.h>
 
-#define WAIT_S        5
-#define WAIT_IMPORT_S 30
+#define WAIT_S       5
+#define WAIT_BOARD_S 30 /* where it is about a whole board */
 
-/* In one turn of the loop: both are less than a millisecond. */
-#define LOOK_ROWS 512
-#define PUT_ROWS  256
+/* In one turn of the loop: both are about half a millisecond. */
+#define LOOK_ROWS 256
+#define PUT_ROWS  128
 
 enum step { STEP_LOOK, STEP_MAKE };
 
@@ -386,7 +386,7 @@ static enum err await(struct work *w)
 	enum err        e;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += w->change.what == ROOMS_CHANGE_IMPORT ? WAIT_IMPORT_S : WAIT_S;
+	until.tv_sec += w->change.what == ROOMS_CHANGE_REMOVE ? WAIT_S : WAIT_BOARD_S;
 	pthread_mutex_lock(&w->lock);
 	while (!w->is_done && late == 0)
 		late = pthread_cond_timedwait(&w->answered, &w->lock, &until);

@@ -38,8 +38,8 @@ struct rooms_change {
 
 /*
  * On an HTTP thread: does it. Takes over rows, also on errors. ERR_NOT_FOUND: no such board or score; ERR_INVALID: an import is
- * more than limits.rooms_rows or limits.rooms_rows_per_board allow; errors of the store; ERR_BUSY: it took over 5 s (an import:
- * 30 s), and happens later, or not; ERR_DRAINING: the server ends, the same.
+ * more than limits.rooms_rows or limits.rooms_rows_per_board allow; errors of the store; ERR_BUSY: it took over 5 s (about a
+ * whole board: 30 s), and happens later, or not; ERR_DRAINING: the server ends, the same.
  */
 enum err rooms_change_do(struct api_call *c, struct rooms *r, struct rooms_change *change);
 

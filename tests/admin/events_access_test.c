@@ -13,6 +13,8 @@
 
 #define WRONG "0000000000000000000000000000000000000000000000000000000000000000"
 
+#define AUTH_WRONG "{\"op\":\"auth\",\"token\":\"" WRONG "\"}"
+
 static struct server *s;
 
 static void start(void)
@@ -49,7 +51,7 @@ Test(events_access, a_right_token_is_told_its_role)
 Test(events_access, anything_but_a_right_token_is_closed_with_4401)
 {
 	static const char *const said[] = {
-		"{\"op\":\"auth\",\"token\":\"" WRONG "\"}",
+		AUTH_WRONG,
 		"{\"op\":\"auth\",\"token\":\"\"}",
 		"{\"op\":\"auth\"}",
 		"{\"op\":\"filter\"}",
@@ -57,9 +59,10 @@ Test(events_access, anything_but_a_right_token_is_closed_with_4401)
 		"{}",
 		"token",
 	};
-	char token[EVENTS_TOKEN_BYTES];
+	const size_t count = COUNT_OF(said);
+	char         token[EVENTS_TOKEN_BYTES];
 
-	for (size_t i = 0; i < COUNT_OF(said); i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct events_client *v = events_dial(s, NULL);
 
 		events_say(v, said[i]);
@@ -67,7 +70,7 @@ Test(events_access, anything_but_a_right_token_is_closed_with_4401)
 		cr_expect_eq(v->sets, 0);
 		events_free(v);
 	}
-	cr_expect_eq(server_metric(s, "coopd_admin_viewers_refused_total", "token"), COUNT_OF(said));
+	cr_expect_eq(server_metric(s, "coopd_admin_viewers_refused_total", "token"), (double)count);
 	events_token(token, NULL, s, EVENTS_VIEWER);
 	events_free(events_open_with(s, token));
 }

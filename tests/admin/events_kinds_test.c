@@ -188,6 +188,7 @@ Test(events_kinds, checkpoints_over_rest)
 
 	server_advance(s, 60000);
 	AUTO(rest_freep) struct http_result second = put("A", 3);
+	rest_expect(&second, 201, NULL);
 	AUTO(rest_freep)
 	struct http_result back = rest_ask(s, "A", "POST", "/v1/campaigns/" CAMPAIGN "/restore?version=1", "", NULL, 0);
 	rest_expect(&back, 201, NULL);

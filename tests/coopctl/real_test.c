@@ -41,11 +41,11 @@ static struct world {
 	struct p2p_client    *ann;
 } w;
 
-static void store_campaign(const char *campaign, const char *lines)
+static void store_campaign(const char *key, const char *campaign, const char *lines)
 {
 	size_t                              len   = 0;
 	AUTO(auto_free) char               *bytes = rest_container(&len, campaign, lines, 5000);
-	AUTO(rest_freep) struct http_result r     = rest_put(w.s, "A", campaign, "", "", bytes, len);
+	AUTO(rest_freep) struct http_result r     = rest_put(w.s, key, campaign, "", "", bytes, len);
 
 	cr_assert_eq(r.status, 201, "%d %s", r.status, r.body);
 }
@@ -61,8 +61,8 @@ static void begin(void)
 	host_expect_friend(w.host, 1, "B");
 	id_of(id, "A");
 	hex_encode(w.player, id, sizeof(id));
-	store_campaign(CAMPAIGN, "name=Ada's island\nlevel=Beach\n");
-	store_campaign(CAMPAIGN, "name=Ada's island\nlevel=Cave\n");
+	store_campaign("A", CAMPAIGN, "name=Ada's island\nlevel=Beach\n");
+	store_campaign("A", CAMPAIGN, "name=Ada's island\nlevel=Cave\n");
 	master_open(&w.lobby, w.s, "203.0.113.7", J("'name':'Ada lobby'"));
 	w.identity = identity_of(1);
 	w.peer     = signal_registered(w.s, SIGNAL_PLAIN, &w.identity);
@@ -257,10 +257,11 @@ Test(coopctl_real, a_campaign_goes_and_comes_back)
 	expect_shown("quota players", w.player);
 	expect_done(with("quota player %s --reset", w.player));
 
-	/* B is known by his visit; a campaign has him as a member, then as its owner. */
+	/* B is known by what he stores; a campaign has him as a member, then as its owner. */
 	uint8_t id[ID_BYTES];
 	char    b[17];
 
+	store_campaign("B", "00000000000000bb", "name=Mine\n");
 	id_of(id, "B");
 	hex_encode(b, id, sizeof(id));
 	expect_done(with("campaigns add-member island %s", b));

@@ -266,7 +266,7 @@ function onOp(mock, socket, op) {
 	if (op.op === "auth") {
 		if (!mock.roles[op.token])
 			return close(socket, 4401);
-		socket.write(frame(JSON.stringify({ op: "hello", role: mock.roles[op.token], version: "1.7.0" })));
+		socket.write(frame(JSON.stringify({ op: "hello", role: mock.roles[op.token], version: "1.7.0", seq: mock.seq, started_at: mock.startedAt })));
 		mock.viewers.add(socket);
 	} else if (op.op === "since") {
 		mock.since.push(op.seq);

@@ -102,7 +102,7 @@ static enum ctl_exit wanted(json_t **body, bool *any, struct ctl *c, const char 
 }
 
 /* a: with {0} the id, at the same path as what is shown. */
-static enum ctl_exit show_or_set(struct ctl *c, const char *path, const struct action *a, const struct name *of)
+static enum ctl_exit show_or_set(struct ctl *c, const char *path, const struct action *a, const struct ctl_name *of)
 {
 	json_t       *body = NULL;
 	bool          any  = false;
@@ -126,8 +126,8 @@ static enum ctl_exit run_player(struct ctl *c)
 		.done   = "The quota of player {0} is set; - is the default.",
 		.fields = fields,
 	};
-	struct name   player;
-	enum ctl_exit e = name_find_player(&player, c, ctl_arg(c, 0));
+	struct ctl_name player;
+	enum ctl_exit   e = ctl_name_player(&player, c, ctl_arg(c, 0));
 
 	if (e != CTL_OK)
 		return e;
@@ -146,8 +146,8 @@ static enum ctl_exit run_campaign(struct ctl *c)
 		.done   = "The quota of campaign {1} is set; - is the default.",
 		.fields = fields,
 	};
-	struct name   campaign;
-	enum ctl_exit e = name_campaign(&campaign, c, ctl_arg(c, 0), "no");
+	struct ctl_name campaign;
+	enum ctl_exit   e = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), "no");
 
 	if (e != CTL_OK)
 		return e;
