@@ -12,13 +12,13 @@
 
 enum ctl_exit campaigns_download(struct ctl *c)
 {
-	const char   *to = ctl_value(c, "output"), *version = ctl_value(c, "of-version");
-	struct name   campaign;
-	enum ctl_exit e;
+	const char     *to = ctl_value(c, "output"), *version = ctl_value(c, "of-version");
+	struct ctl_name campaign;
+	enum ctl_exit   e;
 
 	if (!to)
 		return ctl_fail(c, CTL_USAGE, "usage", "where to? -o FILE, or -o - for standard output");
-	e = name_campaign(&campaign, c, ctl_arg(c, 0), "no");
+	e = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), "no");
 	if (e != CTL_OK)
 		return e;
 
@@ -33,8 +33,8 @@ enum ctl_exit campaigns_download(struct ctl *c)
 /* {0}: the id; {1}: what people call it. */
 static enum ctl_exit act_on_campaign(struct ctl *c, const struct action *a, const char *trash, const json_t *body)
 {
-	struct name   campaign;
-	enum ctl_exit e = name_campaign(&campaign, c, ctl_arg(c, 0), trash);
+	struct ctl_name campaign;
+	enum ctl_exit   e = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), trash);
 
 	if (e != CTL_OK)
 		return e;
@@ -101,12 +101,12 @@ enum ctl_exit campaigns_purge(struct ctl *c)
 /* The second argument is a player. {0}, {1}: the campaign; {2}: the player. */
 static enum ctl_exit act_on_member(struct ctl *c, const struct action *a, bool in_body)
 {
-	struct name           campaign, player;
+	struct ctl_name       campaign, player;
 	struct client_request more = { .body = NULL };
-	enum ctl_exit         e    = name_campaign(&campaign, c, ctl_arg(c, 0), "no");
+	enum ctl_exit         e    = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), "no");
 
 	if (e == CTL_OK)
-		e = name_find_player(&player, c, ctl_arg(c, 1));
+		e = ctl_name_player(&player, c, ctl_arg(c, 1));
 	if (e != CTL_OK)
 		return e;
 
@@ -169,14 +169,14 @@ enum ctl_exit campaigns_restore(struct ctl *c)
 		       .done     = "Campaign {1} has checkpoint {2} as its newest again.",
 		       .fields   = fields,
 	};
-	struct name   campaign;
-	int64_t       version;
-	enum ctl_exit e;
+	struct ctl_name campaign;
+	int64_t         version;
+	enum ctl_exit   e;
 
 	if (!value_number(&version, ctl_arg(c, 1)))
 		return ctl_fail(c, CTL_USAGE, "usage", "\"%s\" is no version; coopctl campaigns show lists them",
 		                ctl_arg(c, 1));
-	e = name_campaign(&campaign, c, ctl_arg(c, 0), "no");
+	e = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), "no");
 	if (e != CTL_OK)
 		return e;
 

@@ -46,8 +46,8 @@ static const struct print_column campaigns[] = {
 static enum ctl_exit run_show(struct ctl *c)
 {
 	static const struct list_inside lists[] = { { "Campaigns", "campaign_list", campaigns }, { 0 } };
-	struct name                     player;
-	enum ctl_exit                   e = name_find_player(&player, c, ctl_arg(c, 0));
+	struct ctl_name                 player;
+	enum ctl_exit                   e = ctl_name_player(&player, c, ctl_arg(c, 0));
 
 	if (e != CTL_OK)
 		return e;
@@ -66,8 +66,8 @@ static enum ctl_exit run_free_code(struct ctl *c)
 		.what     = "take player {0}'s code from him, and end his game if there is one",
 		.done     = "Player {0} has no code any more.",
 	};
-	struct name   player;
-	enum ctl_exit e = name_find_player(&player, c, ctl_arg(c, 0));
+	struct ctl_name player;
+	enum ctl_exit   e = ctl_name_player(&player, c, ctl_arg(c, 0));
 
 	return e == CTL_OK ? act(c, &free_code, (const char *[ACT_TEXTS_MAX]){ player.id }, NULL) : e;
 }
@@ -88,14 +88,14 @@ static enum ctl_exit run_set_code(struct ctl *c)
 		.done     = "Player {0} has another code.",
 		.fields   = of_code,
 	};
-	const char   *text = ctl_arg(c, 1);
-	int64_t       code = 0;
-	struct name   player;
-	enum ctl_exit e = CTL_OK;
+	const char     *text = ctl_arg(c, 1);
+	int64_t         code = 0;
+	struct ctl_name player;
+	enum ctl_exit   e = CTL_OK;
 
 	if (text && !value_number(&code, text))
 		return ctl_fail(c, CTL_USAGE, "usage", "\"%s\" is no code", text);
-	e = name_find_player(&player, c, ctl_arg(c, 0));
+	e = ctl_name_player(&player, c, ctl_arg(c, 0));
 	if (e != CTL_OK)
 		return e;
 

@@ -34,7 +34,7 @@ static const struct print_column player_columns[] = {
 	{ 0 },
 };
 
-static void take_id(struct name *out, const char *id)
+static void take_id(struct ctl_name *out, const char *id)
 {
 	size_t i = 0;
 
@@ -44,7 +44,7 @@ static void take_id(struct name *out, const char *id)
 	text_copy(out->label, sizeof(out->label), out->id);
 }
 
-static enum ctl_exit take_item(struct name *out, const struct ctl *c, const json_t *item)
+static enum ctl_exit take_item(struct ctl_name *out, const struct ctl *c, const json_t *item)
 {
 	const char *id   = json_string_value(json_object_get(item, "id"));
 	const char *name = json_string_value(json_object_get(item, "name"));
@@ -108,7 +108,7 @@ static enum ctl_exit say_several(const struct ctl *c, const char *kind, const ch
 }
 
 /* The one of the list at path; kind: what they are, for people. */
-static enum ctl_exit choose(struct name *out, struct ctl *c, const char *path, const char *text, const char *kind,
+static enum ctl_exit choose(struct ctl_name *out, struct ctl *c, const char *path, const char *text, const char *kind,
                             const struct print_column *columns)
 {
 	json_t       *list = NULL;
@@ -130,7 +130,7 @@ static enum ctl_exit choose(struct name *out, struct ctl *c, const char *path, c
 	return e;
 }
 
-enum ctl_exit name_campaign(struct name *out, struct ctl *c, const char *text, const char *trash)
+enum ctl_exit ctl_name_campaign(struct ctl_name *out, struct ctl *c, const char *text, const char *trash)
 {
 	if (value_is_hex(text, ID_DIGITS)) {
 		take_id(out, text);
@@ -143,7 +143,7 @@ enum ctl_exit name_campaign(struct name *out, struct ctl *c, const char *text, c
 	              campaign_columns);
 }
 
-enum ctl_exit name_find_player(struct name *out, struct ctl *c, const char *text)
+enum ctl_exit ctl_name_player(struct ctl_name *out, struct ctl *c, const char *text)
 {
 	size_t len     = strlen(text);
 	bool   is_code = len >= CODE_FIRST && len <= CODE_LAST && strspn(text, "0123456789") == len;
@@ -158,7 +158,7 @@ enum ctl_exit name_find_player(struct name *out, struct ctl *c, const char *text
 	return choose(out, c, path, text, "players", player_columns);
 }
 
-bool name_key(char out[NAME_KEY_BYTES], const char *text)
+bool ctl_name_key(char out[NAME_KEY_BYTES], const char *text)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
 	size_t            len     = strlen(text);

@@ -9,7 +9,7 @@
 #define NAME_ID_BYTES    17
 #define NAME_LABEL_BYTES 256
 
-struct name {
+struct ctl_name {
 	char id[NAME_ID_BYTES];       /* 16 lower case hex digits */
 	char label[NAME_LABEL_BYTES]; /* for people: the id, with the name behind it when that is known */
 };
@@ -19,10 +19,10 @@ struct name {
  * exactly so goes before others. trash: "no", "only" or "also". What is wrong has been said: CTL_NOT_FOUND; CTL_CONFLICT when
  * there are several, which are listed.
  */
-enum ctl_exit name_campaign(struct name *out, struct ctl *c, const char *text, const char *trash);
+enum ctl_exit ctl_name_campaign(struct ctl_name *out, struct ctl *c, const char *text, const char *trash);
 
 /* The player of this id, with this code, or the only one whose id begins so. */
-enum ctl_exit name_find_player(struct name *out, struct ctl *c, const char *text);
+enum ctl_exit ctl_name_player(struct ctl_name *out, struct ctl *c, const char *text);
 
 #define NAME_KEY_BYTES 520
 
@@ -30,6 +30,6 @@ enum ctl_exit name_find_player(struct name *out, struct ctl *c, const char *text
  * A title or name of a peer's as paths have it: as it is when it is made of plain characters, else ~ and hex. What already is
  * such a key (~ and hex digits, from a list's title_key) stays. False: too long.
  */
-bool name_key(char out[NAME_KEY_BYTES], const char *text);
+bool ctl_name_key(char out[NAME_KEY_BYTES], const char *text);
 
 #endif
