@@ -140,7 +140,7 @@ struct rooms_now {
 };
 
 struct rooms_state {
-	bool is_draining; /* no new room */
+	bool                     is_draining; /* no new room */
 	const struct limits     *limits;
 	const struct rooms_host *host;
 	struct rooms_boards     *boards;

@@ -67,8 +67,9 @@ void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 	struct code_entry *entry = code_find(&s->codes, open->digest);
 
 	if (!entry) {
-		enum err drawn =
-			open->may_be_new && !s->is_draining ? code_draw(&entry, &s->codes, open->digest, open->random) : ERR_NO_ROOM;
+		enum err drawn = open->may_be_new && !s->is_draining
+		                         ? code_draw(&entry, &s->codes, open->digest, open->random)
+		                         : ERR_NO_ROOM;
 
 		if (drawn != ERR_OK) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);

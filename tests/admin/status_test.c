@@ -158,8 +158,8 @@ Test(admin_status, shows_settings_and_where_they_come_from)
 	expect_setting("lobby.enable", "no", "--set", false);
 	expect_setting("admin.hosts", "", "default", true);
 	expect_setting("turn.secret", NULL, "--set", false);
-	snprintf(path, sizeof(path), "%s/run/events.sock", s->data);
-	expect_setting("admin.events_socket", path, "from server.run", false);
+	snprintf(path, sizeof(path), "%s", s->admin_events_socket);
+	expect_setting("admin.events_socket", path, "--set", false);
 }
 
 Test(admin_status, settings_come_in_pages_and_all_of_them)

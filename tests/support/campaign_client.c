@@ -71,12 +71,12 @@ void campaign_check_sums(const struct server *s)
 {
 	static const char holders[] = "SELECT count(*) FROM holders h WHERE "
 				      "h.campaigns <> (SELECT count(*) FROM campaigns c WHERE c.owner = h.player AND "
-	                              "c.trashed_ms IS NULL) OR "
+				      "c.trashed_ms IS NULL) OR "
 				      "h.bytes <> (SELECT coalesce(sum(bytes), 0) FROM campaigns c WHERE c.owner = "
-	                              "h.player AND c.trashed_ms IS NULL) "
+				      "h.player AND c.trashed_ms IS NULL) "
 				      "OR "
 				      "h.spare <> (SELECT coalesce(sum(spare), 0) FROM campaigns c WHERE c.owner = "
-	                              "h.player AND c.trashed_ms IS NULL)";
+				      "h.player AND c.trashed_ms IS NULL)";
 	static const char totals[] =
 		"SELECT count(*) FROM cloud_totals t WHERE "
 		"t.campaigns <> (SELECT count(*) FROM campaigns WHERE trashed_ms IS NULL) OR "

@@ -36,8 +36,8 @@ static enum ctl_exit read_keys(struct keys *k, const struct ctl *c)
 	const char *name = ctl_arg(c, 2);
 
 	k->name[0] = '\0';
-	if (!name_key(k->title, ctl_arg(c, 0)) || !name_key(k->board, ctl_arg(c, 1)) ||
-	    (name && !name_key(k->name, name)))
+	if (!ctl_name_key(k->title, ctl_arg(c, 0)) || !ctl_name_key(k->board, ctl_arg(c, 1)) ||
+	    (name && !ctl_name_key(k->name, name)))
 		return ctl_fail(c, CTL_USAGE, "usage", "such a long name cannot be");
 	return CTL_OK;
 }

@@ -75,8 +75,8 @@ static enum ctl_exit run_show(struct ctl *c)
 	static const struct list_inside lists[] = { { "Members", "member_list", members },
 		                                    { "Checkpoints", "checkpoint_list", checkpoints },
 		                                    { 0 } };
-	struct name                     campaign;
-	enum ctl_exit                   e = name_campaign(&campaign, c, ctl_arg(c, 0), "also");
+	struct ctl_name                 campaign;
+	enum ctl_exit                   e = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), "also");
 
 	if (e != CTL_OK)
 		return e;
