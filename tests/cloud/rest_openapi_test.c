@@ -30,16 +30,17 @@
 
 #define ANSWER AUTO(rest_freep) struct http_result
 
-/* Codes that need a broken machine, another machine, or an hour. Each has its own test where it can be made. */
+/* Codes that need a broken machine, another machine, an hour, or an operator. Each has its own test where it can be made. */
 static const char *const not_here[] = {
-	"store_busy", "store_failed", "out_of_memory", "io", "no_space", "tls_required", "no_room", "transfers",
+	"store_busy",   "store_failed", "out_of_memory", "io",     "no_space",
+	"tls_required", "no_room",      "transfers",     "banned",
 };
 
 /* What is said by other parts of the server only, or in the form of another. */
 static const char *const not_rest[] = {
-	"version", "no_game",  "game_full",      "exists", "head_too_big", "timeout", "closed",
-	"slow",    "draining", "newer_database", "held",   "banned",       "token",   "role",
-	"host",    "invalid",  "unknown_member", "force",  "part_off",
+	"version", "no_game", "game_full", "exists",         "head_too_big", "timeout",
+	"closed",  "slow",    "draining",  "newer_database", "held",         "token",
+	"role",    "host",    "invalid",   "unknown_member", "force",        "part_off",
 };
 
 static struct server *s;

@@ -2,6 +2,7 @@
 #include "coopctl/doctor.h"
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "support/canned_api.h"
 #include "support/coopctl.h"
 
@@ -69,7 +70,7 @@ static const char *state_of(const struct doctor_facts *f, const char *check, cha
 	cr_assert_not_null(row->name, "there is no check %s", check);
 	memset(&found, 0x55, sizeof(found));
 	row->judge(&found, f);
-	snprintf(message, cap, "%s | %s", found.message, found.advice);
+	cr_assert(text_format(message, cap, "%s | %s", found.message, found.advice));
 	/* Whoever is told that something is wrong is told what to do. */
 	cr_expect(found.state == DOCTOR_OK || found.state == DOCTOR_SKIPPED || found.advice[0], "%s: %s", check,
 	          message);
