@@ -96,22 +96,20 @@ static enum err on_list(struct api_call *c, void *part)
 }
 
 /*
- * The target also stands in the log, so an address is cut there as it is in other lines; a network that says no more than that
- * stays whole. What exactly it was stands in the trail's detail of the one that was added, under the same id.
+ * The target also stands in the log, so an address is left out; a network that says no more than what other lines say of
+ * addresses stays. What exactly it was stands in the trail's detail of the one that was added, under the same id.
  */
 static void name_target(struct api_call *c, const struct ban *b)
 {
-	char        cut[ADDR_TEXT_BYTES];
-	const char *value = b->value;
+	bool is_narrow = b->kind == BAN_ADDRESS && b->net.prefix > (b->net.base.family == ADDR_IPV4 ? 24 : 48);
+	char what[2 * BAN_VALUE_BYTES];
 
-	if (b->kind == BAN_ADDRESS && b->net.prefix > (b->net.base.family == ADDR_IPV4 ? 24 : 48)) {
-		addr_text_log(cut, &b->net.base);
-		value = cut;
-	}
+	text_format(what, sizeof(what), "%s%s%s", ban_kind_name(b->kind), is_narrow ? "" : "/",
+	            is_narrow ? "" : b->value);
 	if (b->id > 0)
-		api_target(c, "bans/%" PRId64 "/%s/%s", b->id, ban_kind_name(b->kind), value);
+		api_target(c, "bans/%" PRId64 "/%s", b->id, what);
 	else
-		api_target(c, "bans/%s/%s", ban_kind_name(b->kind), value);
+		api_target(c, "bans/%s", what);
 }
 
 /* --- A new one --- */

@@ -23,7 +23,7 @@ struct rooms;
 
 struct rooms_change {
 	/* What is to be done. */
-	enum { ROOMS_CHANGE_REMOVE, ROOMS_CHANGE_RESET, ROOMS_CHANGE_IMPORT } what;
+	enum rooms_change_kind { ROOMS_CHANGE_REMOVE, ROOMS_CHANGE_RESET, ROOMS_CHANGE_IMPORT } what;
 	uint8_t               title[ROOMS_TITLE_BYTES];
 	uint32_t              number;
 	uint8_t               name[ROOMS_NAME_BYTES]; /* REMOVE */

@@ -246,7 +246,8 @@ Test(cloud_admin_look, one_with_all_that_it_has)
 	name_player(lines, sizeof(lines), "C");
 	campaign_put(s, "A", AA, lines, 3000);
 	campaign_put(s, "B", AA, lines, 100);
-	ANSWER left    = rest_ask(s, "C", "DELETE", "/v1/campaigns/" AA, "", NULL, 0);
+	ANSWER left = rest_ask(s, "C", "DELETE", "/v1/campaigns/" AA, "", NULL, 0);
+	cr_expect_eq(left.status, 204);
 	ANSWER removed = admin_ask(s, "DELETE", LIST "/" AA "/members/0011223344556677", NULL);
 	admin_expect(&removed, 404, "not_found");
 	ANSWER quota = admin_ask(s, "PUT", "/admin/v1/quotas/campaigns/" AA, "{\"bytes\":5000}");

@@ -231,6 +231,7 @@ Test(lobby_admin, what_was_answered_outlives_a_crash)
 	master_open(&h, s, HOST, "");
 	AUTO(rest_freep) struct http_result r = expect_done("DELETE", path(&h));
 
+	cr_expect(rest_has(&r, "name"));
 	server_kill(s);
 	server_restart(s);
 	cr_expect_eq(count(""), 0);
@@ -251,7 +252,8 @@ Test(lobby_admin, the_etag_of_the_list_is_another_one)
 	         http_result_header(&before, "ETag", etag, sizeof(etag)));
 	AUTO(rest_freep) struct http_result same = master_get(s, "/v1/lobbies", fields);
 	cr_expect_eq(same.status, 304);
-	AUTO(rest_freep) struct http_result r     = expect_done("DELETE", path(&h));
+	AUTO(rest_freep) struct http_result r = expect_done("DELETE", path(&h));
+	cr_expect(rest_has(&r, "name"));
 	AUTO(rest_freep) struct http_result after = master_get(s, "/v1/lobbies", fields);
 	cr_expect_eq(after.status, 200);
 	cr_expect_eq(rest_count(&after, "lobbies"), 0);

@@ -168,8 +168,10 @@ Test(rooms_admin_boards, a_removed_score_is_gone_at_once_and_after_a_restart)
 	score("b\xff", 7, 0, 4, NOTHING);
 	score("carol", 7, 0, 3, NOTHING);
 
-	AUTO(rest_freep) struct http_result r   = expect_done("DELETE", BOARD "/scores/ALICE");
+	AUTO(rest_freep) struct http_result r = expect_done("DELETE", BOARD "/scores/ALICE");
+	cr_expect(rest_bool(&r, "ok"));
 	AUTO(rest_freep) struct http_result hex = expect_done("DELETE", BOARD "/scores/~62ff");
+	cr_expect(rest_bool(&hex, "ok"));
 
 	cr_expect_str_eq(ranking(7), "carol=3");
 	cr_expect_eq(server_metric(s, "coopd_rooms_rows", NULL), 1);
@@ -186,12 +188,14 @@ Test(rooms_admin_boards, what_was_answered_outlives_a_crash)
 	score("alice", 7, 0, 5, NOTHING);
 	score("bob", 7, 0, 4, NOTHING);
 	AUTO(rest_freep) struct http_result r = expect_done("DELETE", BOARD "/scores/alice");
+	cr_expect(rest_bool(&r, "ok"));
 
 	server_kill(s);
 	server_restart(s);
 	cr_expect_str_eq(ranking(7), "bob=4");
 	score("carol", 7, 0, 9, NOTHING);
 	AUTO(rest_freep) struct http_result all = expect_done("DELETE", BOARD);
+	cr_expect(rest_bool(&all, "ok"));
 	server_kill(s);
 	server_restart(s);
 	cr_expect_str_eq(ranking(7), "");

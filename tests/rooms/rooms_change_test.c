@@ -202,7 +202,7 @@ struct put {
 	int64_t     points;
 };
 
-static void set_change(int what)
+static void set_change(enum rooms_change_kind what)
 {
 	operator.change      =(struct rooms_change){ .number = 1 };
 	operator.change.what = what;

@@ -144,8 +144,10 @@ void probe_file(struct doctor_cert *out, const char *path)
 static SSL *shake(struct doctor_cert *out, SSL_CTX *ctx, int fd, const char *name)
 {
 	SSL *ssl = SSL_new(ctx);
+	char host[256]; /* the library's macro takes it for one that may be written to */
 
-	if (!ssl || SSL_set_fd(ssl, fd) != 1 || (name && SSL_set_tlsext_host_name(ssl, name) != 1) ||
+	text_copy(host, sizeof(host), name ? name : "");
+	if (!ssl || SSL_set_fd(ssl, fd) != 1 || (name && SSL_set_tlsext_host_name(ssl, host) != 1) ||
 	    (name && SSL_set1_host(ssl, name) != 1) || SSL_connect(ssl) != 1) {
 		const char *why = ERR_reason_error_string(ERR_peek_error());
 
