@@ -95,7 +95,7 @@ static enum err find(struct http_request *rq)
 
 	rq->methods[0] = '\0';
 	rq->route      = first;
-	if (!first)
+	if (!first || !first->path) /* one without is the end of a table */
 		return ERR_NOT_FOUND;
 	for (size_t i = 0; (all = table_at(&part, &rq->server->cfg, i)); i++) {
 		for (const struct http_route *r = all; r->path; r++) {
