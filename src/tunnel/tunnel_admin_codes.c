@@ -181,7 +181,7 @@ enum err tunnel_admin_free_code(struct api_call *c, void *part)
 		e         = apply(c, &ch);
 	}
 	owned = ch;
-	if (e != ERR_OK)
+	if (e != ERR_OK || !ch) /* on ERR_OK it is still ours */
 		return explain(c, e);
 	j = api_done();
 	if (j)
@@ -223,7 +223,7 @@ enum err tunnel_admin_set_code(struct api_call *c, void *part)
 	if (e == ERR_OK)
 		e = apply(c, &ch);
 	owned = ch;
-	if (e != ERR_OK)
+	if (e != ERR_OK || !ch)
 		return c->problem[0] ? e : explain(c, e);
 	j = api_done();
 	if (j) {

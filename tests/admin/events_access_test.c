@@ -13,7 +13,9 @@
 
 #define WRONG "0000000000000000000000000000000000000000000000000000000000000000"
 
-#define AUTH_WRONG "{\"op\":\"auth\",\"token\":\"" WRONG "\"}"
+/* clang-format off */
+#define AUTH_WRONG "{\"op\":\"auth\",\"token\":\"0000000000000000000000000000000000000000000000000000000000000000\"}"
+/* clang-format on */
 
 static struct server *s;
 

@@ -23,8 +23,6 @@
 #define KEY_BYTES_MAX 16384
 #define PATIENCE_MS   3000
 
-extern char **environ;
-
 /* --- The update --- */
 
 static void fail(struct doctor_facts *f, const char *why)

@@ -52,7 +52,7 @@ struct top_view {
 };
 
 /* rows 0: as many as there is something to show. scroll is brought into its bounds. */
-void top_render(struct top_view *out, struct top *t, size_t columns, size_t rows);
+void top_render(struct top_view *out, struct top *t, size_t width, size_t rows);
 void top_view_fini(struct top_view *v);
 
 /* All of it as one object for programs, for json_decref. */
