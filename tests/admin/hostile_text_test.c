@@ -26,8 +26,8 @@ static const struct {
 	{ "a\r\nb\t", "a\\r\\nb\\t" },
 	{ "\x1b[31mred", "\\u001b[31mred" },
 	{ "\xe2\x80\xae"
-	  "evil",
-	  "\\u202eevil" },
+	  "evil\xe2\x80\xac",
+	  "\\u202eevil\\u202c" },
 	{ "a\xe2\x80\x8b\xef\xbb\xbf"
 	  "b",
 	  "a\\u200b\\ufeffb" },
@@ -35,7 +35,7 @@ static const struct {
 	  "1m\xc2\x85",
 	  "\\u009b1m\\u0085" },
 	{ "\x7f%s%n", "\\u007f%s%n" },
-	{ "\xe2\x81\xa6x\xe2\x80\xa8", "\\u2066x\\u2028" },
+	{ "\xe2\x81\xa6x\xe2\x81\xa9\xe2\x80\xa8", "\\u2066x\\u2069\\u2028" },
 	{ "bad\xff\xc3", "bad\xef\xbf\xbd" },
 	{ "\xed\xa0\x80", "\xef\xbf\xbd" },
 };
