@@ -91,15 +91,16 @@ static enum err find(struct http_request *rq)
 {
 	const char              *method = strcmp(rq->method, "HEAD") == 0 ? "GET" : rq->method;
 	const struct http_route *first  = route_of_path(rq), *all;
+	const char              *path   = first ? first->path : NULL;
 	void                    *part;
 
 	rq->methods[0] = '\0';
 	rq->route      = first;
-	if (!first || !first->path) /* one without is the end of a table */
+	if (!path)
 		return ERR_NOT_FOUND;
 	for (size_t i = 0; (all = table_at(&part, &rq->server->cfg, i)); i++) {
 		for (const struct http_route *r = all; r->path; r++) {
-			if (strcmp(r->path, first->path) != 0)
+			if (strcmp(r->path, path) != 0)
 				continue;
 			if (strcmp(r->method, method) == 0) {
 				rq->route = r;

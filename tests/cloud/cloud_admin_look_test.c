@@ -344,8 +344,10 @@ Test(cloud_admin_look, the_bytes_of_a_checkpoint)
 
 static void expect_clean(const struct http_result *r)
 {
-	static const char *const bad[] = { "\x1b",         "\\u001b", "\xe2\x80\xae", "\\u202e",
-		                           "\xe2\x80\x8b", "\\u0007", "\xc2\x85" };
+	static const char        turned[] = { '\xe2', '\x80', '\xae', '\0' }; /* writes from right to left */
+	static const char *const bad[]    = {
+		   "\x1b", "\\u001b", turned, "\\u202e", "\xe2\x80\x8b", "\\u0007", "\xc2\x85"
+	};
 
 	admin_expect(r, 200, NULL);
 	for (size_t i = 0; i < COUNT_OF(bad); i++)

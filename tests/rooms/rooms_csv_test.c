@@ -62,8 +62,8 @@ static const struct {
 	TEXTS("a\xff", "a\0b", "~61ff,7,~610062,"),
 	TEXTS("a\x1b[31m",
 	      "\xe2\x80\xae"
-	      "evil",
-	      "~611b5b33316d,7,~e280ae6576696c,"),
+	      "evil\xe2\x80\xac",
+	      "~611b5b33316d,7,~e280ae6576696ce280ac,"),
 	TEXTS("a\xe2\x80\x8b", "\xc2\x9b", "~61e2808b,7,~c29b,"),
 	TEXTS("<script>&", "{{7*7}}", "<script>&,7,{{7*7}},"),
 	TEXTS("0123456789abcdef", " x ", "0123456789abcdef,7, x ,"),

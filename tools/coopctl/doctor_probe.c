@@ -214,6 +214,18 @@ static int dial_host(char *why, size_t cap, const char *host, const char *port)
 	return fd;
 }
 
+/* "HTTP/1.1 200 ..."; 0: it is no such line. */
+static int status_of(const char *answer)
+{
+	char    code[4] = "";
+	int64_t status;
+
+	if (strncmp(answer, "HTTP/1.", 7) != 0 || strlen(answer) < 12)
+		return 0;
+	memcpy(code, answer + 9, 3);
+	return text_to_int(&status, code, 100, 599) == ERR_OK ? (int)status : 0;
+}
+
 /* Asks, and reads up to the end of what comes or, of an upgrade, of the head. Returns the status. */
 static int ask(char *body, size_t cap, SSL *ssl, const char *host, const char *path, bool upgrade)
 {
@@ -237,7 +249,8 @@ static int ask(char *body, size_t cap, SSL *ssl, const char *host, const char *p
 		answer[len] = '\0';
 	}
 	ERR_clear_error();
-	if (sscanf(answer, "HTTP/1.%*1d %3d", &status) != 1)
+	status = status_of(answer);
+	if (status == 0)
 		return 0;
 	end = strstr(answer, "\r\n\r\n");
 	text_copy(body, cap, end ? end + 4 : "");
