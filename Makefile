@@ -3,7 +3,9 @@
 # Sources are found by wildcard: a new file needs no line here.  All that is made stays in $(BUILD):
 #
 #	coopd		the server; its objects are in plain/
+#	coopctl		the operator's command line (tools/coopctl)
 #	test/coopd	the same sources under the sanitizers, with a clock that tests can move
+#	test/coopctl	the same
 #	test/tests	all Criterion tests, linked with the server's objects
 #	test/fuzz/X	fuzz target X with a plain main, which replays its corpus
 #	fuzz/X		fuzz target X as a libFuzzer program
@@ -68,11 +70,18 @@ $(error Not all that is needed is installed; see above)
 endif
 endif
 
+# What the page takes from npm is embedded when it is there, so it comes before that is looked at.  Nothing depends on it.
+$(if $(filter run,$(MAKECMDGOALS)),$(shell tools/web-packages page >&2))
+$(if $(filter test,$(MAKECMDGOALS)),$(shell tools/web-packages test >&2))
+
 MODULES := libmicrohttpd gnutls libwebsockets libuv libsodium sqlite3 libssl libcrypto jansson inih zlib
+CTL_MODULES := libcurl ncursesw jansson libwebsockets libuv libsodium libssl libcrypto zlib
 ifneq ($(filter-out clean help format,$(or $(MAKECMDGOALS),all)),)
 MODULES += $(shell pkg-config --exists libsystemd && echo libsystemd)
 PKG_CFLAGS := $(shell pkg-config --cflags $(MODULES))
 PKG_LIBS   := $(shell pkg-config --libs $(MODULES))
+CTL_CFLAGS := $(shell pkg-config --cflags $(CTL_MODULES))
+CTL_LIBS   := $(shell pkg-config --libs $(CTL_MODULES))
 ifneq ($(.SHELLSTATUS),0)
 $(error Libraries are missing (see above): tools/setup installs them, and so does `make run`)
 endif
@@ -81,9 +90,12 @@ endif
 # --- Sources --------------------------------------------------------------------------------------------------------
 
 SRC        := $(sort $(wildcard src/*.c src/*/*.c))
+CTL_SRC    := $(sort $(wildcard tools/coopctl/*.c))
 SQL        := $(sort $(wildcard sql/*.sql))
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-EMBEDDED   := src/cloud/openapi.json
+EMBEDDED   := src/cloud/openapi.json $(sort $(wildcard src/admin/openapi/*.json)) \
+	      $(sort $(wildcard web/*.html web/*.js web/*.css web/*.svg)) \
+	      $(wildcard $(addprefix web/node_modules/uplot/dist/,uPlot.esm.js uPlot.min.css))
 GEN_H      := $(BUILD)/gen/query.h $(BUILD)/gen/migration.h $(BUILD)/gen/embed.h
 GEN_C      := $(GEN_H:.h=.c)
 
@@ -100,8 +112,8 @@ FUZZ_HELP := $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 BENCH_SRC := $(wildcard tests/bench/*.c)
 
-ALL_C := $(SRC) $(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))
-ALL_H := $(sort $(wildcard src/*.h src/*/*.h tests/*.h tests/*/*.h tests/*/*/*.h))
+ALL_C := $(SRC) $(CTL_SRC) $(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))
+ALL_H := $(sort $(wildcard src/*.h src/*/*.h tools/*/*.h tests/*.h tests/*/*.h tests/*/*/*.h))
 
 # --- Flags ----------------------------------------------------------------------------------------------------------
 
@@ -117,10 +129,11 @@ STRICT := $(WARN) -Wconversion
 HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(BRANCHES)
 # gcc sees conversions and uninitialised values under the sanitizers that are none: the plain build is the strict one.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests
+TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests -iquote tools
 
 PLAIN_FLAGS = $(BASE) $(STRICT) $(WERROR) -O2 $(HARDEN) $(CPPFLAGS) $(CFLAGS)
 TEST_FLAGS  = $(BASE) $(WARN) $(TESTING) $(CPPFLAGS) $(CFLAGS)
+CTL_FLAGS   = -iquote tools $(CTL_CFLAGS)
 FUZZ_FLAGS  = $(BASE) $(WARN) $(TESTING) -fsanitize=fuzzer-no-link $(CPPFLAGS) $(CFLAGS)
 
 LINK := -Wl,--as-needed
@@ -142,13 +155,14 @@ $(call remember,$(BUILD)/test/flags,$(CC) $(TEST_FLAGS) $(TEST_LINK))
 $(call remember,$(BUILD)/fuzz/flags,$(FUZZ_CC) $(FUZZ_FLAGS) $(FUZZ_LINK))
 $(call remember,$(BUILD)/gen/sources,$(SQL) $(MIGRATIONS) $(EMBEDDED))
 $(call remember,$(BUILD)/plain/sources,$(SRC))
+$(call remember,$(BUILD)/plain/coopctl-sources,$(CTL_SRC))
 $(call remember,$(BUILD)/test/sources,$(SRC) $(TEST_SRC) $(FUZZ_HELP))
 endif
 
 # --- The server -----------------------------------------------------------------------------------------------------
 
 .PHONY: all run install clean help
-all: $(BUILD)/coopd
+all: $(BUILD)/coopd $(BUILD)/coopctl
 
 # $(call objects,DIR): the objects of the server in DIR, but for main.
 objects = $(filter-out $(BUILD)/$(1)/src/main.o,$(SRC:%.c=$(BUILD)/$(1)/%.o)) \
@@ -176,10 +190,14 @@ endef
 
 $(BUILD)/plain/%.o: %.c $(BUILD)/plain/flags | $(GEN_H)
 	$(call compile,$(CC) $(PLAIN_FLAGS))
+$(BUILD)/plain/tools/%.o: tools/%.c $(BUILD)/plain/flags
+	$(call compile,$(CC) $(PLAIN_FLAGS) $(CTL_FLAGS))
 $(BUILD)/plain/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/plain/flags | $(GEN_H)
 	$(call compile,$(CC) $(PLAIN_FLAGS))
 $(BUILD)/coopd: $(BUILD)/plain/src/main.o $(call objects,plain) $(BUILD)/plain/sources
 	$(call link,$(CC) $(PLAIN_LINK),$(LIBS))
+$(BUILD)/coopctl: $(CTL_SRC:%.c=$(BUILD)/plain/%.o) $(BUILD)/plain/libcoopd.a $(BUILD)/plain/coopctl-sources
+	$(call link,$(CC) $(PLAIN_LINK),$(CTL_LIBS))
 $(BUILD)/plain/libcoopd.a: $(call objects,plain) $(BUILD)/plain/sources
 	$(archive)
 
@@ -196,12 +214,29 @@ $(BUILD)/gen/embed.h $(BUILD)/gen/embed.c &: tools/embed $(EMBEDDED) $(BUILD)/ge
 run: $(BUILD)/coopd
 	exec $(BUILD)/coopd $(ARGS)
 
-# An operator's coopd.conf is never written to: the sample is laid beside it.
-install: $(BUILD)/coopd
-	install -D -m 755 $(BUILD)/coopd "$(DESTDIR)$(prefix)/bin/coopd"
-	$(BUILD)/coopd --sample-config >$(BUILD)/coopd.conf.sample
-	install -D -m 644 $(BUILD)/coopd.conf.sample "$(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
-	echo "installed $(DESTDIR)$(prefix)/bin/coopd and $(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
+# An operator's coopd.conf is never written to: the sample is laid beside it.  What the programs print about themselves is
+# installed with them.
+INSTALLED := $(BUILD)/installed
+# $(call put,MODE,FILE,WHERE)
+put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
+install: $(BUILD)/coopd $(BUILD)/coopctl
+	mkdir -p $(INSTALLED)
+	$(BUILD)/coopd --sample-config >$(INSTALLED)/coopd.conf.sample
+	$(BUILD)/coopd --man >$(INSTALLED)/coopd.8
+	$(BUILD)/coopd --man-conf >$(INSTALLED)/coopd.conf.5
+	$(BUILD)/coopctl --man >$(INSTALLED)/coopctl.1
+	$(BUILD)/coopctl completions bash >$(INSTALLED)/coopctl.bash
+	$(BUILD)/coopctl completions zsh >$(INSTALLED)/_coopctl
+	$(call put,755,$(BUILD)/coopd,$(prefix)/bin/coopd)
+	$(call put,755,$(BUILD)/coopctl,$(prefix)/bin/coopctl)
+	$(call put,644,$(INSTALLED)/coopd.conf.sample,$(sysconfdir)/coopd/coopd.conf.sample)
+	$(call put,644,$(INSTALLED)/coopd.8,$(prefix)/share/man/man8/coopd.8)
+	$(call put,644,$(INSTALLED)/coopd.conf.5,$(prefix)/share/man/man5/coopd.conf.5)
+	$(call put,644,$(INSTALLED)/coopctl.1,$(prefix)/share/man/man1/coopctl.1)
+	$(call put,644,$(INSTALLED)/coopctl.bash,$(prefix)/share/bash-completion/completions/coopctl)
+	$(call put,644,$(INSTALLED)/_coopctl,$(prefix)/share/zsh/site-functions/_coopctl)
+	echo "installed $(DESTDIR)$(prefix)/bin/coopd and coopctl, their manual pages and completions, and" \
+		"$(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
 
 ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))),)
 $(error clean is a command of its own: jobs run side by side here)
@@ -209,11 +244,11 @@ endif
 
 # By name, so that BUILD=/some/where/precious loses nothing of its own.
 clean:
-	rm -rf $(addprefix $(BUILD)/,coopd coopd.conf.sample plain test fuzz bench gen lint docs)
+	rm -rf $(addprefix $(BUILD)/,coopd coopctl installed plain test fuzz bench gen lint docs)
 	[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:
-	echo "make            build $(BUILD)/coopd"
+	echo "make            build $(BUILD)/coopd and $(BUILD)/coopctl"
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
 	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
@@ -236,16 +271,22 @@ REPLAYS      := $(FUZZ_NAMES:%=$(BUILD)/test/fuzz/%)
 
 $(BUILD)/test/src/%.o: src/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS))
+$(BUILD)/test/tools/%.o: tools/%.c $(BUILD)/test/flags
+	$(call compile,$(CC) $(TEST_FLAGS) $(CTL_FLAGS))
 $(BUILD)/test/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS))
 $(BUILD)/test/obj/%.o: tests/%.c $(BUILD)/test/flags | $(GEN_H)
 	$(call compile,$(CC) $(TEST_FLAGS) $(shell pkg-config --cflags criterion))
 $(BUILD)/test/coopd: $(BUILD)/test/src/main.o $(call objects,test) $(BUILD)/plain/sources
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
+$(BUILD)/test/libcoopctl.a: $(patsubst %.c,$(BUILD)/test/%.o,$(filter-out %/main.c,$(CTL_SRC))) $(BUILD)/plain/coopctl-sources
+	$(archive)
+$(BUILD)/test/coopctl: $(BUILD)/test/tools/coopctl/main.o $(BUILD)/test/libcoopctl.a $(BUILD)/test/libcoopd.a
+	$(call link,$(CC) $(TEST_LINK),$(CTL_LIBS))
 $(BUILD)/test/libcoopd.a: $(call objects,test) $(BUILD)/plain/sources
 	$(archive)
-$(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/sources
-	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(shell pkg-config --libs criterion))
+$(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/libcoopctl.a $(BUILD)/test/sources
+	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(CTL_LIBS) $(shell pkg-config --libs criterion))
 $(FAKES): $(BUILD)/test/%.so: tests/fake/%.c $(BUILD)/test/flags
 	$(call say,CC,$@)
 	mkdir -p $(@D)
@@ -258,11 +299,12 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 	$(call link,$(CC) $(TEST_LINK),$(LIBS))
 
 # What a test finds in its environment.
-TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd)
+TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
+	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.
-test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
+test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
 	logs=$(abspath $(BUILD)/test/sanitizer)
 	rm -rf "$$logs"
 	mkdir -p "$$logs"
@@ -347,7 +389,7 @@ bench: $(BUILD)/coopd $(BENCHES)
 LINTS := compile tidy cppcheck purity includes headers format words docs
 .PHONY: lint format docs $(LINTS:%=lint-%)
 
-LINT_FLAGS = $(BASE) -iquote tests $(STRICT) -Werror -O2 $(HARDEN) $(shell pkg-config --cflags criterion)
+LINT_FLAGS = $(BASE) -iquote tests $(CTL_FLAGS) $(STRICT) -Werror -O2 $(HARDEN) $(shell pkg-config --cflags criterion)
 
 lint: $(LINTS:%=lint-%)
 	echo "lint: clean"
@@ -392,6 +434,6 @@ format:
 docs: $(BUILD)/coopd
 	tools/lint docs $(BUILD) write
 
--include $(wildcard $(foreach dir,plain/src plain/gen test/src test/gen test/obj fuzz/src fuzz/gen fuzz/obj bench/obj \
+-include $(wildcard $(foreach dir,plain/src plain/gen plain/tools test/src test/gen test/tools test/obj fuzz/src fuzz/gen fuzz/obj bench/obj \
 	lint/gcc lint/clang lint/headers,$(BUILD)/$(dir)/*.d $(BUILD)/$(dir)/*/*.d $(BUILD)/$(dir)/*/*/*.d \
 	$(BUILD)/$(dir)/*/*/*/*.d))

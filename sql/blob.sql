@@ -22,6 +22,9 @@ ORDER BY hash;
 -- name: blob_any
 SELECT EXISTS (SELECT 1 FROM blobs) OR EXISTS (SELECT 1 FROM blob_garbage);
 
+-- name: blob_totals
+SELECT count(*), coalesce(sum(bytes), 0) FROM blobs;
+
 -- name: blob_needed_by
 -- Which campaigns cannot do without it.
 SELECT DISTINCT c.id FROM checkpoints k JOIN campaigns c ON c.number = k.campaign WHERE k.sha256 = :hash ORDER BY c.id;

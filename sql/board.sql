@@ -19,6 +19,11 @@ SET name = excluded.name, score = excluded.score, comment = excluded.comment, re
 DELETE FROM scores
 WHERE board = (SELECT id FROM boards WHERE title = :title AND number = :number) AND folded = :folded;
 
+-- name: board_clear
+-- The board itself stays: its order is what its first score said.
+DELETE FROM scores
+WHERE board = (SELECT id FROM boards WHERE title = :title AND number = :number);
+
 -- name: board_each
 SELECT title, number, lower_is_better FROM boards ORDER BY id;
 

@@ -10,73 +10,15 @@
 #include "net/net_version.h"
 #include "os/clock.h"
 #include "server.h"
+#include "server_options.h"
 #include "store/blob_verify.h"
 #include "store/store_version.h"
 #include "update/update_serve.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static const char help[] =
-	"coopd lets players host co-op games at home: it carries their game datagrams, so that friends join from "
-	"anywhere\n"
-	"without opening ports, and keeps their codes over restarts.\n"
-	"\n"
-	"  coopd [OPTION...]            serve until SIGTERM or Ctrl-C; SIGHUP reads the configuration again\n"
-	"\n"
-	"  --config FILE                read FILE instead of ./coopd.conf (in production /etc/coopd/coopd.conf)\n"
-	"  --data DIR                   keep everything below DIR (the same as --set server.data=DIR)\n"
-	"  --set SECTION.KEY=VALUE      one setting, stronger than file and environment; as often as wanted\n"
-	"\n"
-	"  --check-config               say every problem of the configuration, with file and line; exit 1 if there is "
-	"any\n"
-	"  --print-config               all settings, their values and where each came from\n"
-	"  --sample-config              a commented configuration file with every setting\n"
-	"  --verify-blobs               read every stored checkpoint and compare it with its hash; exit 1 if any is "
-	"damaged\n"
-	"                               (coopd must not be running on that data folder)\n"
-	"  --settings-reference         the settings as a table (Markdown); likewise --limits-reference,\n"
-	"  --errors-reference           and the errors\n"
-	"  --version                    versions of coopd and its libraries\n"
-	"  --help                       this\n"
-	"\n"
-	"The environment counts too: COOP_SECTION_KEY=VALUE. Without any setting coopd listens on 127.0.0.1 only and "
-	"keeps\n"
-	"its files in ./data.\n";
-
-enum {
-	OPT_CONFIG = 256,
-	OPT_DATA,
-	OPT_SET,
-	OPT_CHECK,
-	OPT_PRINT,
-	OPT_SAMPLE,
-	OPT_VERIFY,
-	OPT_SETTINGS,
-	OPT_LIMITS,
-	OPT_ERRORS,
-	OPT_VERSION,
-	OPT_HELP
-};
-
-static const struct option options[] = {
-	{ "config", required_argument, NULL, OPT_CONFIG },
-	{ "data", required_argument, NULL, OPT_DATA },
-	{ "set", required_argument, NULL, OPT_SET },
-	{ "check-config", no_argument, NULL, OPT_CHECK },
-	{ "print-config", no_argument, NULL, OPT_PRINT },
-	{ "sample-config", no_argument, NULL, OPT_SAMPLE },
-	{ "verify-blobs", no_argument, NULL, OPT_VERIFY },
-	{ "settings-reference", no_argument, NULL, OPT_SETTINGS },
-	{ "limits-reference", no_argument, NULL, OPT_LIMITS },
-	{ "errors-reference", no_argument, NULL, OPT_ERRORS },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ 0 },
-};
 
 static void print_errors(FILE *out)
 {
@@ -105,23 +47,29 @@ static void print_versions(FILE *out)
 static bool print_instead(int option)
 {
 	switch (option) {
-	case OPT_SAMPLE:
+	case SERVER_OPT_SAMPLE:
 		conf_print_sample(stdout);
 		return true;
-	case OPT_SETTINGS:
+	case SERVER_OPT_SETTINGS:
 		conf_print_settings_reference(stdout);
 		return true;
-	case OPT_LIMITS:
+	case SERVER_OPT_LIMITS:
 		conf_print_limits_reference(stdout);
 		return true;
-	case OPT_ERRORS:
+	case SERVER_OPT_ERRORS:
 		print_errors(stdout);
 		return true;
-	case OPT_VERSION:
+	case SERVER_OPT_VERSION:
 		print_versions(stdout);
 		return true;
-	case OPT_HELP:
-		fputs(help, stdout);
+	case SERVER_OPT_HELP:
+		server_options_print_help(stdout);
+		return true;
+	case SERVER_OPT_MAN:
+		server_options_print_man(stdout);
+		return true;
+	case SERVER_OPT_MAN_CONF:
+		conf_print_man(stdout);
 		return true;
 	default:
 		return false;
@@ -153,30 +101,32 @@ static bool add_set(struct command *cmd, const char *prefix, const char *value)
 /* Reads the command line; -1 to go on, else the exit status. */
 static int parse(struct command *cmd, int argc, char **argv)
 {
-	int option;
+	struct option options[SERVER_OPTIONS + 1];
+	int           option;
 
+	server_options_fill(options);
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		bool ok = true;
 
 		if (print_instead(option))
 			return fflush(stdout) == 0 ? 0 : 1;
 		switch (option) {
-		case OPT_CONFIG:
+		case SERVER_OPT_CONFIG:
 			cmd->args.file = optarg;
 			break;
-		case OPT_DATA:
+		case SERVER_OPT_DATA:
 			ok = add_set(cmd, "server.data=", optarg);
 			break;
-		case OPT_SET:
+		case SERVER_OPT_SET:
 			ok = add_set(cmd, "", optarg);
 			break;
-		case OPT_CHECK:
+		case SERVER_OPT_CHECK:
 			cmd->check = true;
 			break;
-		case OPT_PRINT:
+		case SERVER_OPT_PRINT:
 			cmd->print = true;
 			break;
-		case OPT_VERIFY:
+		case SERVER_OPT_VERIFY:
 			cmd->verify = true;
 			break;
 		default:

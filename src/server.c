@@ -1,7 +1,7 @@
 /*
  * What runs in this process, in the order it is built:
  *
- *	log, store (lock, database), loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
+ *	log, store (lock, database), bans, loop, tunnel, cloud, signaling, rooms, peer to peer, lobbies, update files, WebSocket, TCP and UDP
  *	listeners, HTTP front, admin socket
  *
  * Everything that can fail for a reason the operator can mend (a port in use, a bad certificate, a database that is too
@@ -9,8 +9,8 @@
  */
 #include "server.h"
 
-#include "admin/admin_serve.h"
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -26,6 +26,8 @@
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
+#include "server_admin.h"
+#include "server_bans.h"
 #include "server_cloud.h"
 #include "server_files.h"
 #include "server_listen.h"
@@ -66,32 +68,60 @@ struct server {
 	struct health     health;
 	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t            front_count;
-	struct http_part  operators; /* what the cloud answers to operators */
 	struct http_cert *http_cert; /* NULL: no TLS */
 	struct http_server *http;
-	struct admin       *admin;
+	struct server_bans  bans;
+	struct server_admin admin;
 	struct reload      *reload;
 	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
 	int64_t             http_leaving;
-	struct server_files asked; /* limits as they were set; they may be lower now */
-	int                 admin_fd;
+	struct server_files asked;    /* limits as they were set; they may be lower now */
 	int                 to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                stopping;
 	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
+static void on_stop(void *arg);
+
+static bool build_admin(struct server *s)
+{
+	s->bans = (struct server_bans){ .ws           = s->ws,
+		                        .tcp          = s->tcp,
+		                        .tunnel       = s->tunnel,
+		                        .cloud        = s->cloud,
+		                        .lobby        = s->lobby,
+		                        .signal       = s->signal,
+		                        .rooms        = s->rooms.rooms,
+		                        .p2p          = s->p2p.p2p,
+		                        .http         = &s->http,
+		                        .rooms_status = &s->rooms.status };
+
+	struct server_admin_parts parts = { .tunnel   = s->conf->tunnel_enable ? s->tunnel : NULL,
+		                            .cloud    = s->cloud,
+		                            .lobby    = s->lobby,
+		                            .signal   = s->signal,
+		                            .rooms    = s->rooms.rooms,
+		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
+		                            .bans     = &s->bans,
+		                            .ws       = s->ws,
+		                            .health   = &s->health,
+		                            .stop     = on_stop,
+		                            .stop_arg = s };
+
+	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &parts);
+}
+
 static bool bind_listeners(struct server *s)
 {
 	const struct conf *c = s->conf;
 
-	s->admin_fd = -1;
 	if (c->tunnel_enable && (!listeners_bind(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
 	                         !listeners_bind(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
 		return false;
 	if (c->http_enable && (!listeners_bind(&s->http_plain, "http.listen", &c->http_listen) ||
 	                       (s->http_cert && !listeners_bind(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
 		return false;
-	return !c->admin_enable || listen_unix(&s->admin_fd, c->admin_socket, stderr) == ERR_OK;
+	return build_admin(s);
 }
 
 static void add_front(struct server *s, const struct http_route *routes, void *part)
@@ -110,7 +140,6 @@ static bool build_cloud(struct server *s)
 	}
 	server_join(s->tunnel, s->cloud);
 	add_front(s, rest_routes, s->cloud);
-	s->operators = (struct http_part){ .routes = quota_routes, .part = s->cloud };
 	return true;
 }
 
@@ -178,7 +207,7 @@ static bool build(struct server *s)
 		fputs("coopd: libsodium does not start.\n", stderr);
 		return false;
 	}
-	if (store_open(&s->store, s->conf, stderr) != ERR_OK)
+	if (store_open(&s->store, s->conf, stderr) != ERR_OK || !server_bans_load(s->store))
 		return false;
 	s->loop = loop_new();
 	if (!s->loop) {
@@ -254,17 +283,6 @@ static bool start_http(struct server *s)
 	return count == 0 || http_start(&s->http, &cfg, s->conf, on, count, s->http_cert) == ERR_OK;
 }
 
-static bool start_admin(struct server *s)
-{
-	if (s->admin_fd < 0)
-		return true;
-
-	enum err started = admin_start(&s->admin, s->conf, s->admin_fd, &s->operators, s->cloud ? 1 : 0);
-
-	s->admin_fd = -1;
-	return started == ERR_OK;
-}
-
 static bool start(struct server *s)
 {
 	if (store_start(s->store) != ERR_OK)
@@ -283,11 +301,9 @@ static bool start(struct server *s)
 	listeners_announce(&s->signal_plain, "signal");
 	listeners_announce(&s->signal_tls, "signal-tls");
 	server_p2p_start(&s->p2p);
-	if (s->admin_fd >= 0)
-		log_info("server", 0, "listens", "part=admin address=unix:%s", s->conf->admin_socket);
 	return listen_ws(s, &s->tunnel_plain, false) && listen_ws(s, &s->tunnel_tls, true) &&
 	       listen_signal(s, &s->signal_plain, false) && listen_signal(s, &s->signal_tls, true) &&
-	       server_rooms_start(&s->rooms, s->tcp, s->conf) && start_http(s) && start_admin(s);
+	       server_rooms_start(&s->rooms, s->tcp, s->conf) && start_http(s) && server_admin_start(&s->admin);
 }
 
 /* Signals */
@@ -311,6 +327,8 @@ static void on_stop(void *arg)
 	s->stopping = true;
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
+	event_emit(E_SERVER_DRAINING, event_bool("on", true));
+	server_admin_leave(&s->admin);
 	tunnel_stop(s->tunnel);
 	if (s->cloud)
 		cloud_stop(s->cloud);
@@ -342,8 +360,7 @@ static void on_poke(void *arg)
 	store_poke(s->store);
 	if (s->http)
 		http_poke(s->http);
-	if (s->admin)
-		admin_poke(s->admin);
+	server_admin_poke(&s->admin);
 	if (s->rooms.status)
 		http_poke(s->rooms.status);
 }
@@ -351,6 +368,7 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
+
 	struct reload_parts parts = { .ws           = s->ws,
 		                      .tcp          = s->tcp,
 		                      .http         = &s->http,
@@ -359,7 +377,8 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 		                      .signal_token = s->signal_token,
 		                      .asked        = s->asked };
 
-	s->reload = reload_new(s->loop, &parts, s->conf, args);
+	s->reload       = reload_new(s->loop, &parts, s->conf, args);
+	s->admin.reload = s->reload;
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
@@ -412,6 +431,8 @@ static void greet(const struct server *s)
 {
 	metric_set(M_UP, 1);
 	metric_set(M_START_SECONDS, clock_wall_ms() / 1000);
+	metric_set(M_PROCESS_START_SECONDS, clock_wall_ms() / 1000);
+	event_emit(E_SERVER_READY, event_word("version", COOPD_VERSION));
 	log_info("server", 0, "ready", "version=%s data=%s", COOPD_VERSION, s->conf->server_data);
 	if (!s->conf->server_production && takes_a_page(STDOUT_FILENO))
 		print_what_now(s);
@@ -431,6 +452,9 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 		{ "signal_peers", share->signal_peers, asked->signal_peers },
 		{ "rooms_connections", share->rooms_connections, asked->rooms_connections },
 		{ "rooms_streams", share->rooms_streams, asked->rooms_streams },
+		{ "admin_connections", share->admin_connections, asked->admin_connections },
+		{ "admin_tcp_connections", share->admin_tcp_connections, asked->admin_tcp_connections },
+		{ "admin_viewers", share->admin_viewers, asked->admin_viewers },
 	};
 	size_t used = 0;
 
@@ -458,27 +482,32 @@ static bool share_files(struct server *s)
 		log_warn("server", 0, "few-files",
 		         "limit=%ld %s: with LimitNOFILE= (systemd) or ulimit -n at %lld there is room for all", files,
 		         lowered, (long long)share.wanted);
-	s->asked             = (struct server_files){ .ws_connections    = l->ws_connections,
-		                                      .cloud_vaults      = l->cloud_vaults,
-		                                      .signal_peers      = l->signal_peers,
-		                                      .rooms_connections = l->rooms_connections,
-		                                      .rooms_streams     = l->rooms_streams };
-	s->http_leaving      = share.http_leaving;
-	l->ws_connections    = share.ws_connections;
-	l->cloud_vaults      = share.cloud_vaults;
-	l->signal_peers      = share.signal_peers;
-	l->rooms_connections = share.rooms_connections;
-	l->rooms_streams     = share.rooms_streams;
+	s->asked                 = (struct server_files){ .ws_connections        = l->ws_connections,
+		                                          .cloud_vaults          = l->cloud_vaults,
+		                                          .signal_peers          = l->signal_peers,
+		                                          .rooms_connections     = l->rooms_connections,
+		                                          .rooms_streams         = l->rooms_streams,
+		                                          .admin_connections     = l->admin_connections,
+		                                          .admin_tcp_connections = l->admin_tcp_connections,
+		                                          .admin_viewers         = l->admin_viewers };
+	s->http_leaving          = share.http_leaving;
+	l->ws_connections        = share.ws_connections;
+	l->cloud_vaults          = share.cloud_vaults;
+	l->signal_peers          = share.signal_peers;
+	l->rooms_connections     = share.rooms_connections;
+	l->rooms_streams         = share.rooms_streams;
+	l->admin_connections     = share.admin_connections;
+	l->admin_tcp_connections = share.admin_tcp_connections;
+	l->admin_viewers         = share.admin_viewers;
 	return true;
 }
 
 /* In reverse; each part copes with not having been built. */
 static void take_down(struct server *s)
 {
-	if (s->admin) {
-		admin_stop(s->admin);
-		unlink(s->conf->admin_socket); /* still under the data folder's lock */
-	}
+	if (s->loop)
+		loop_end_asks(s->loop);
+	server_admin_stop(&s->admin);
 	if (s->http)
 		http_stop(s->http);
 	if (s->reload)
@@ -510,6 +539,7 @@ static void take_down(struct server *s)
 	server_p2p_free(&s->p2p);
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
+	server_admin_free(&s->admin);
 	if (s->loop)
 		loop_free(s->loop);
 	listeners_close(&s->tunnel_plain);
@@ -520,9 +550,8 @@ static void take_down(struct server *s)
 	listeners_close(&s->signal_tls);
 	http_cert_free(s->http_cert);
 	tls_cert_free(s->tls_cert);
+	ban_clear();
 	wipe_secret(s->signal_token, sizeof(s->signal_token));
-	if (s->admin_fd > 0)
-		close(s->admin_fd);
 }
 
 int server_run(struct conf *conf, const struct conf_args *args)

@@ -18,13 +18,18 @@
 #define PEERS_FEW    32 /* registered at the signaling relay */
 #define ROOMS_FEW    32 /* connections of the rooms */
 #define STREAMS_FEW  4
+#define ADMIN_FEW    4 /* at each of the operators' doors */
+#define PER_ADMIN    2 /* as many again are on their way out; of viewers, have not shown their token yet */
 #define PER_STREAM   4 /* a pipe each way; its sockets count as connections */
 #define SHARE \
-	10 /* when it is short, one part in so many of what is left is vaults, one peers of signaling, and two are rooms */
+	10 /* when it is short, one part in so many of what is left is vaults, one peers of signaling, and two are rooms; one at most is operators' */
 
 static int64_t listeners(const struct conf *conf)
 {
-	size_t count = conf->admin_enable ? 1 : 0;
+	size_t count = 0;
+
+	if (conf->admin_enable)
+		count += 2 + conf->admin_listen.count + conf->admin_events_listen.count;
 
 	if (conf->http_enable)
 		count += conf->http_listen.count + (conf->tls_cert[0] ? conf->http_tls_listen.count : 0);
@@ -65,7 +70,9 @@ static int64_t first_needs(const struct conf *conf, int64_t open, const struct s
 	if (conf->http_enable)
 		need += l->http_connections + at->http_leaving + PER_TRANSFER * l->http_transfers;
 	if (conf->admin_enable)
-		need += 2 * l->admin_connections; /* as many again are on their way out */
+		need += PER_ADMIN * (at->admin_connections + at->admin_viewers);
+	if (conf->admin_enable && conf->admin_listen.count > 0)
+		need += PER_ADMIN * at->admin_tcp_connections;
 	if (conf->signal_enable)
 		need += l->signal_unproved + at->signal_peers;
 	if (conf->rooms_enable)
@@ -78,6 +85,22 @@ static int64_t first_needs(const struct conf *conf, int64_t open, const struct s
 static int64_t least(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Operators are few: what they can use is a small part of what there is soon. Returns what is left of `more`. */
+static int64_t share_admin(struct server_files *out, const struct conf *conf, int64_t more)
+{
+	const struct limits *l    = &conf->limits;
+	int64_t              each = more / SHARE / 3 / PER_ADMIN;
+	int64_t              was  = out->admin_connections + out->admin_tcp_connections + out->admin_viewers;
+
+	if (!conf->admin_enable)
+		return more;
+	out->admin_connections = least(l->admin_connections, out->admin_connections + each);
+	if (conf->admin_listen.count > 0)
+		out->admin_tcp_connections = least(l->admin_tcp_connections, out->admin_tcp_connections + each);
+	out->admin_viewers = least(l->admin_viewers, out->admin_viewers + each);
+	return more - PER_ADMIN * (out->admin_connections + out->admin_tcp_connections + out->admin_viewers - was);
 }
 
 /* A share of what is more than the fewest, at most `more`. */
@@ -117,12 +140,15 @@ static struct server_files all_of(const struct conf *conf)
 {
 	const struct limits *l = &conf->limits;
 
-	return (struct server_files){ .ws_connections    = l->ws_connections,
-		                      .cloud_vaults      = l->cloud_vaults,
-		                      .signal_peers      = l->signal_peers,
-		                      .rooms_connections = l->rooms_connections,
-		                      .rooms_streams     = l->rooms_streams,
-		                      .http_leaving      = HTTP_LEAVING_MAX };
+	return (struct server_files){ .ws_connections        = l->ws_connections,
+		                      .cloud_vaults          = l->cloud_vaults,
+		                      .signal_peers          = l->signal_peers,
+		                      .rooms_connections     = l->rooms_connections,
+		                      .rooms_streams         = l->rooms_streams,
+		                      .admin_connections     = l->admin_connections,
+		                      .admin_tcp_connections = l->admin_tcp_connections,
+		                      .admin_viewers         = l->admin_viewers,
+		                      .http_leaving          = HTTP_LEAVING_MAX };
 }
 
 /* The fewest with which it starts; of WebSocket and vaults, which come last, still all. */
@@ -136,6 +162,12 @@ static struct server_files few_of(const struct conf *conf)
 		few.rooms_connections = least(few.rooms_connections, ROOMS_FEW);
 	if (conf->rooms_enable && conf->rooms_relay)
 		few.rooms_streams = least(few.rooms_streams, STREAMS_FEW);
+	if (conf->admin_enable)
+		few.admin_connections = least(few.admin_connections, ADMIN_FEW);
+	if (conf->admin_enable)
+		few.admin_viewers = least(few.admin_viewers, ADMIN_FEW);
+	if (conf->admin_enable && conf->admin_listen.count > 0)
+		few.admin_tcp_connections = least(few.admin_tcp_connections, ADMIN_FEW);
 	few.http_leaving = LEAVING_FEW;
 	return few;
 }
@@ -160,7 +192,7 @@ enum err server_files_share(struct server_files *out, const struct conf *conf, i
 		        (long long)files, (long long)fewest);
 		return ERR_LIMIT;
 	}
-	more = files - fewest;
+	more = share_admin(out, conf, files - fewest);
 	share_peers(out, conf, more / SHARE);
 	share_rooms(out, conf, ws > 0 ? 2 * more / SHARE : more - more / SHARE);
 	if (ws > 0)

@@ -21,6 +21,7 @@ struct server_files {
 	int64_t signal_peers;
 	int64_t rooms_connections;
 	int64_t rooms_streams;
+	int64_t admin_connections, admin_tcp_connections, admin_viewers;
 	int64_t http_leaving; /* for http_config.leaving_max */
 	int64_t wanted;       /* what the process would have to have for all */
 };

@@ -1,7 +1,6 @@
 #include "server_listen.h"
 
 #include "net/listen.h"
-#include "os/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +110,7 @@ void listeners_announce(const struct listeners *l, const char *part)
 
 	for (size_t i = 0; i < l->count; i++) {
 		addr_text_port(text, &l->bound[i]);
-		log_info("server", 0, "listens", "part=%s address=%s", part, text);
+		listen_announce(part, text, "");
 	}
 }
 

@@ -34,6 +34,24 @@ struct reload *reload_new(struct loop *loop, const struct reload_parts *parts, s
 /* Waits for a reload that is under way. After the loop has returned. */
 void reload_free(struct reload *r);
 
+/*
+ * Any thread but the loop's: the same, and waits for how it ended. Each text is lines, for free(). ERR_INVALID: nothing
+ * changed, problems says why; ERR_BUSY: not over within 10 s; ERR_DRAINING: the server ends; ERR_NOMEM.
+ */
+struct reload_result {
+	char *changed;  /* settings that are others now */
+	char *restart;  /* what differs and needs a restart */
+	char *problems; /* of a configuration that was not taken */
+};
+enum err reload_ask(struct reload_result *out, struct reload *r);
+
+/* The same as far as it can be said without doing it. */
+enum err reload_try(struct reload_result *out, struct reload *r);
+void     reload_result_fini(struct reload_result *result);
+
+/* Those who wait for one hear ERR_DRAINING. Any thread. */
+void reload_end_asks(struct reload *r);
+
 /* Loop thread. One that is under way already reads what is there now all the same: then this does nothing. */
 void reload_begin(struct reload *r);
 

@@ -17,20 +17,22 @@ static char        none[] = "", some[] = "127.0.0.1";
 static void prepare(void)
 {
 	limits_default(&conf.limits);
-	conf.http_enable   = true;
-	conf.admin_enable  = true;
-	conf.tunnel_enable = true;
-	conf.cloud_enable  = true;
-	conf.signal_enable = true;
-	conf.tls_cert      = none;
-	conf.http_listen   = (struct conf_list){ .words = address, .count = 1 };
-	conf.tunnel_listen = (struct conf_list){ .words = address, .count = 1 };
-	conf.signal_listen = (struct conf_list){ .words = address, .count = 1 };
-	conf.rooms_enable  = true;
-	conf.rooms_listen  = (struct conf_list){ .words = address, .count = 1 };
-	conf.p2p_enable    = true;
-	conf.p2p_listen1   = some;
-	conf.p2p_listen2   = some;
+	conf.http_enable         = true;
+	conf.admin_enable        = true;
+	conf.tunnel_enable       = true;
+	conf.cloud_enable        = true;
+	conf.signal_enable       = true;
+	conf.tls_cert            = none;
+	conf.http_listen         = (struct conf_list){ .words = address, .count = 1 };
+	conf.admin_listen        = (struct conf_list){ .words = address, .count = 1 };
+	conf.admin_events_listen = (struct conf_list){ .words = address, .count = 1 };
+	conf.tunnel_listen       = (struct conf_list){ .words = address, .count = 1 };
+	conf.signal_listen       = (struct conf_list){ .words = address, .count = 1 };
+	conf.rooms_enable        = true;
+	conf.rooms_listen        = (struct conf_list){ .words = address, .count = 1 };
+	conf.p2p_enable          = true;
+	conf.p2p_listen1         = some;
+	conf.p2p_listen2         = some;
 }
 
 TestSuite(server_files, .init = prepare);
@@ -55,8 +57,9 @@ static int64_t total(const struct server_files *f)
 {
 	const struct limits *l = &conf.limits;
 
-	return l->http_connections + f->http_leaving + 2 * l->http_transfers + 2 * l->admin_connections +
-	       f->ws_connections + 2 * f->cloud_vaults + l->signal_unproved + f->signal_peers + f->rooms_connections +
+	return l->http_connections + f->http_leaving + 2 * l->http_transfers + 2 * f->admin_connections +
+	       2 * f->admin_tcp_connections + 2 * f->admin_viewers + f->ws_connections + 2 * f->cloud_vaults +
+	       l->signal_unproved + f->signal_peers + f->rooms_connections +
 	       (conf.rooms_relay ? 4 * f->rooms_streams : 0) + TCP_LEAVING_MAX;
 }
 
@@ -104,6 +107,11 @@ static void expect_all_to_fit(void)
 		cr_assert_geq(f.rooms_connections, 32, "%d", (int)files);
 		cr_assert_leq(f.rooms_connections, 4096, "%d", (int)files);
 		cr_assert_geq(f.rooms_streams, 4, "%d", (int)files);
+		cr_assert_geq(f.admin_connections, 4, "%d", (int)files);
+		cr_assert_geq(f.admin_tcp_connections, 4, "%d", (int)files);
+		cr_assert_geq(f.admin_viewers, 4, "%d", (int)files);
+		cr_assert_leq(f.admin_viewers, 16, "%d", (int)files);
+		cr_assert_leq(f.admin_tcp_connections, 32, "%d", (int)files);
 		cr_assert_leq(f.rooms_streams, 1024, "%d", (int)files);
 	}
 }
@@ -163,7 +171,8 @@ Test(server_files, a_server_of_rooms_alone_gives_them_what_is_left)
 	conf.http_enable   = false;
 	conf.signal_enable = false;
 	cr_expect_str_empty(share(&f, fewest() + 1000));
-	cr_expect_geq(f.rooms_connections, 32 + 900);
+	cr_expect_geq(f.rooms_connections, 32 + 800);
+	cr_expect_eq(f.admin_connections, 16);
 	cr_expect_leq(f.rooms_connections, 32 + 1000);
 }
 

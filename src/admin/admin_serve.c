@@ -11,26 +11,13 @@
 
 struct admin {
 	struct http_server *http;
+	struct http_part   *parts; /* those of the api, then more */
 };
 
-/* X-Real-IP is what a proxy with few words in its configuration sets. */
-static const char *const proxy_fields[] = { "Origin", "Forwarded", "Via", "X-Forwarded-*", "X-Real-IP" };
-
-static enum err ask_for_token(struct http_answer *a, struct http_request *rq, void *part)
+static enum err on_metrics(struct api_call *c, void *part)
 {
-	(void)part;
-	for (size_t i = 0; i < COUNT_OF(proxy_fields); i++) {
-		if (http_has_header(rq, proxy_fields[i]))
-			return http_answer_error(a, 401,
-			                         "this came through a proxy or a web page, where a token is needed and "
-			                         "none exists yet; use the socket itself, without a proxy");
-	}
-	return ERR_OK;
-}
+	struct http_answer *a = c->answer;
 
-static enum err on_metrics(struct http_answer *a, struct http_request *rq, void *part)
-{
-	(void)rq;
 	(void)part;
 	a->body = metric_text(&a->body_len);
 	if (!a->body)
@@ -41,32 +28,60 @@ static enum err on_metrics(struct http_answer *a, struct http_request *rq, void 
 	return ERR_OK;
 }
 
-static const struct http_route routes[] = {
-	{ "GET", "/metrics", on_metrics, NULL, NULL },
+const struct api_route admin_metric_routes[] = {
+	{ .method = "GET", .path = "/metrics", .role = API_VIEWER, .handle = on_metrics },
 	{ 0 },
 };
 
-enum err admin_start(struct admin **out, const struct conf *conf, int fd, const struct http_part *more,
-                     size_t more_count)
+static const struct http_route no_routes[] = { { 0 } };
+
+static void close_all(const struct http_listen *on, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(on[i].fd);
+}
+
+static enum err start(struct admin *a, struct api *api, const struct admin_door *door, size_t part_count)
 {
 	struct http_config cfg = {
-		.name            = "admin",
-		.routes          = routes,
-		.more            = more,
-		.more_count      = more_count,
-		.guard           = ask_for_token,
-		.connections_max = conf->limits.admin_connections,
-		.leaving_max     = conf->limits.admin_connections,
+		.name            = door->name,
+		.routes          = no_routes,
+		.part            = api,
+		.more            = a->parts,
+		.more_count      = part_count,
+		.errors          = api_errors,
+		.guard           = api_guard,
+		.takes_banned    = true,
+		.connections_max = door->connections_max,
+		.per_address_max = door->per_address_max,
+		.leaving_max     = door->connections_max,
 	};
-	struct admin *a = calloc(1, sizeof(*a));
-	enum err      e;
 
-	if (!a) {
-		close(fd);
+	return http_start(&a->http, &cfg, api_conf(api), door->on, door->count, NULL);
+}
+
+enum err admin_start(struct admin **out, struct api *api, const struct admin_door *door, const struct http_part *more,
+                     size_t more_count)
+{
+	size_t                  part_count;
+	const struct http_part *parts = api_parts(api, &part_count);
+	struct admin           *a     = calloc(1, sizeof(*a));
+	enum err                e;
+
+	if (a)
+		a->parts = calloc(part_count + more_count + 1, sizeof(*a->parts));
+	if (!a || !a->parts) {
+		free(a);
+		close_all(door->on, door->count);
 		return ERR_NOMEM;
 	}
-	e = http_start(&a->http, &cfg, conf, &(struct http_listen){ .fd = fd }, 1, NULL);
+	for (size_t i = 0; i < part_count; i++)
+		a->parts[i] = parts[i];
+	for (size_t i = 0; i < more_count; i++)
+		a->parts[part_count + i] = more[i];
+	e = start(a, api, door, part_count + more_count);
 	if (e != ERR_OK) {
+		free(a->parts);
 		free(a);
 		return e;
 	}
@@ -77,6 +92,7 @@ enum err admin_start(struct admin **out, const struct conf *conf, int fd, const 
 void admin_stop(struct admin *a)
 {
 	http_stop(a->http);
+	free(a->parts);
 	free(a);
 }
 

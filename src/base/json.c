@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct json {
 	json_t *root;
@@ -299,4 +300,38 @@ struct json *json_member_object(const struct json *j, const char *key)
 	json_t *value = json_object_get(j->root, key);
 
 	return json_is_object(value) ? wrap(json_incref(value)) : NULL;
+}
+
+const char *json_odd_member(const struct json *j, const char *const *known)
+{
+	const char   *name;
+	const json_t *value;
+
+	json_object_foreach(j->root, name, value)
+	{
+		size_t i = 0;
+
+		while (known[i] && strcmp(known[i], name) != 0)
+			i++;
+		if (!known[i])
+			return name;
+	}
+	return NULL;
+}
+
+enum err json_take_members(struct json *to, const struct json *from)
+{
+	const char *name;
+	json_t     *value;
+
+	if (!json_is_object(to->root) || !json_is_object(from->root))
+		return ERR_MALFORMED;
+	json_object_foreach(from->root, name, value)
+	{
+		if (json_object_get(to->root, name))
+			return ERR_EXISTS;
+		if (json_object_set(to->root, name, value) != 0)
+			return ERR_NOMEM;
+	}
+	return ERR_OK;
 }

@@ -86,6 +86,15 @@ double      json_member_real(const struct json *j, const char *key);
 const char *json_member_string(size_t *len, const struct json *j, const char *key);
 size_t      json_member_size(const struct json *j, const char *key); /* of an array or object */
 
+/* The first member of the object whose name is not in the list, which ends with a NULL; NULL: there is none such. As long as j. */
+const char *json_odd_member(const struct json *j, const char *const *known);
+
+/*
+ * Puts all members of one object into another one, which shares them. ERR_EXISTS when one has a name that is there already,
+ * ERR_MALFORMED when either is no object, ERR_NOMEM; some may have been put then.
+ */
+enum err json_take_members(struct json *to, const struct json *from);
+
 /* The compact text of any member, for free(); NULL when there is none, or no memory. */
 char *json_member_text(const struct json *j, const char *key);
 

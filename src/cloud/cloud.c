@@ -95,6 +95,7 @@ enum err cloud_new(struct cloud **out, struct loop *loop, struct store *store, c
 	c->port     = (struct job_port){ .deliver = deliver, .arg = c };
 	c->verified = cloud_verified_new(&conf->limits);
 	timer_init(&c->sweep, on_sweep);
+	live_all_init(&c->live);
 	if (!c->verified || vault_new(&c->vault, c) != ERR_OK) {
 		cloud_free(c);
 		return ERR_NOMEM;
@@ -127,6 +128,7 @@ void cloud_free(struct cloud *c)
 	cloud_stop(c);
 	vault_free(c->vault);
 	cloud_verified_free(c->verified);
+	live_all_fini(&c->live);
 	free(c);
 }
 
@@ -135,4 +137,9 @@ void cloud_open_vault(void *cloud, struct ws_conn *ws, const uint8_t *key, int64
 	struct cloud *c = cloud;
 
 	vault_open(c->vault, ws, key, now_ms);
+}
+
+size_t cloud_ban(struct cloud *c, const struct ban *b, bool end)
+{
+	return vault_ban(c->vault, b, end);
 }

@@ -12,13 +12,17 @@
 #ifndef CLOUD_CLOUD_H
 #define CLOUD_CLOUD_H
 
+#include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/ws.h"
 #include "store/store.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cloud;
@@ -40,6 +44,9 @@ void cloud_finish(struct cloud *c);
  */
 void cloud_open_vault(void *cloud, struct ws_conn *ws, const uint8_t *key, int64_t now_ms);
 
+/* How many vault connections this ban of a player is meant for; with end, they are closed. On the loop thread. */
+size_t cloud_ban(struct cloud *c, const struct ban *b, bool end);
+
 /*
  * Who gives a player a new code (POST /v1/me/code), as the cloud knows no tunnels. ask may be called on any thread and
  * must not wait; it calls done once, on any thread, with the new code or why there is none. Before the HTTP server
@@ -52,5 +59,8 @@ void cloud_set_new_code(struct cloud *c, cloud_code_ask ask, void *arg);
 /* Routes of the REST API, part: the cloud; ended by a NULL path. And those for the admin socket. */
 extern const struct http_route rest_routes[];
 extern const struct http_route quota_routes[];
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route cloud_admin_routes[];
 
 #endif

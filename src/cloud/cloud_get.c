@@ -5,8 +5,10 @@
 #include "cloud/cloud_get.h"
 
 #include "base/auto.h"
+#include "base/metric.h"
 #include "crypt/hash_stream.h"
 #include "os/clock.h"
+#include "store/campaign_admin.h"
 #include "store/readers.h"
 
 #include <errno.h>
@@ -132,9 +134,13 @@ static enum err pick_row(struct checkpoint_row *row, struct store *s, const stru
 
 	if (e != ERR_OK)
 		return e;
-	e = player_check(db, pick->player);
-	if (e == ERR_OK)
-		e = campaign_pick(row, db, pick->campaign, pick->player, pick->version, pick->containers_only);
+	if (!pick->player) {
+		e = campaign_pick_any(row, db, pick->campaign, pick->number, pick->version);
+	} else {
+		e = player_check(db, pick->player);
+		if (e == ERR_OK)
+			e = campaign_pick(row, db, pick->campaign, pick->player, pick->version, pick->containers_only);
+	}
 	readers_give(s, db);
 	return e;
 }
@@ -272,9 +278,11 @@ enum err cloud_get_read(struct cloud_get *g, size_t *len, uint64_t at, void *out
 		if (e == ERR_OK)
 			e = read_all(g, at, out, want);
 	}
-	if (e == ERR_OK)
-		*len = want;
-	return e;
+	if (e != ERR_OK)
+		return e;
+	*len = want;
+	metric_add(M_CLOUD_BYTES_OUT, (int64_t)want);
+	return ERR_OK;
 }
 
 void cloud_get_free(struct cloud_get *g)

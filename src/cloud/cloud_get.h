@@ -21,8 +21,10 @@ void                   cloud_verified_free(struct cloud_verified *v);
  * ERR_STORE; ERR_DAMAGED: the file is missing or of a wrong size, which was reported.
  */
 struct cloud_pick {
-	const uint8_t *campaign, *player; /* CAMPAIGN_ID_BYTES, PLAYER_DIGEST_BYTES */
+	const uint8_t *campaign; /* CAMPAIGN_ID_BYTES */
+	const uint8_t *player;   /* PLAYER_DIGEST_BYTES; NULL: an operator asks, who may have any (campaign_pick_any) */
 	int64_t        version;
+	int64_t        number; /* an operator's */
 	bool           containers_only;
 };
 enum err cloud_get_open(struct cloud_get **out, struct checkpoint_row *row, struct store *s, struct cloud_verified *v,

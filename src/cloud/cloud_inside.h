@@ -6,6 +6,7 @@
 
 #include "cloud/cloud.h"
 #include "cloud/cloud_get.h"
+#include "cloud/cloud_live.h"
 
 struct vault;
 
@@ -15,6 +16,7 @@ struct cloud {
 	const struct conf     *conf;
 	struct cloud_verified *verified;
 	struct vault          *vault;
+	struct live_all        live; /* transfers over HTTP */
 
 	struct timer    sweep;
 	bool            is_sweeping; /* a sweep is under way in the store */

@@ -1,5 +1,7 @@
 #include "cloud/cloud_put.h"
 
+#include "base/metric.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -43,6 +45,7 @@ enum err cloud_put_add(struct cloud_put *p, const void *bytes, size_t len)
 	if ((uint64_t)len > (uint64_t)(p->bytes_max - p->bytes))
 		return ERR_CONTENT;
 	p->bytes += (int64_t)len;
+	metric_add(M_CLOUD_BYTES_IN, (int64_t)len);
 
 	enum err e = p->is_container ? look_at(p, bytes, len) : ERR_OK;
 

@@ -1,41 +1,23 @@
 /*
- * Quotas of one player or campaign, for the operator: rows that override the defaults.
+ * Quotas: the defaults, what is used of them, and the rows of one player or campaign that override them.
  *
- *	GET, PUT /admin/v1/quotas/players/{id}
- *	GET, PUT /admin/v1/quotas/campaigns/{id}
- *
- * The body, and the answer, is {"campaigns":n,"bytes":n,"checkpoint":n}; null or absent is the default. PUT replaces the
- * whole row. A campaign owns no campaigns, so that it has no such member.
+ * A row, and the answer, is {"campaigns":n,"bytes":n,"checkpoint":n}; null or absent is the default. PUT replaces the whole
+ * row. A campaign owns no campaigns, so that it has no such member. Whether the player or the campaign ever was here does
+ * not matter.
  */
-#include "base/auto.h"
-#include "cloud/rest.h"
-#include "store/ask.h"
-#include "store/readers.h"
+#include "cloud/cloud_admin.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "store/campaign_admin.h"
 
-#define BODY_BYTES_MAX 1024
-#define IS_DEFAULT     (-1)
+#define IS_DEFAULT (-1)
 
 struct quota {
-	struct job            job;
 	bool                  is_player;
 	uint8_t               id[8];
 	struct quota_override row;
-	size_t                len;
-	char                  body[BODY_BYTES_MAX];
 };
 
-/* The one thing in which the two kinds of paths differ. */
-static bool is_player_path(const struct http_request *rq)
-{
-	static const char players[] = "/admin/v1/quotas/players/";
-
-	return strncmp(http_path(rq), players, strlen(players)) == 0;
-}
-
-/* --- Answers --- */
+/* --- One --- */
 
 static void put_figure(struct json *j, const char *key, int64_t value)
 {
@@ -45,134 +27,195 @@ static void put_figure(struct json *j, const char *key, int64_t value)
 		json_put_int(j, key, value);
 }
 
-static enum err answer_row(struct http_answer *a, const struct quota *q)
+static void put_row(struct json *j, bool is_player, const struct quota_override *row)
 {
-	AUTO(json_freep) struct json *j = json_object_new();
-
-	if (!j)
-		return ERR_NOMEM;
-	if (q->is_player)
-		put_figure(j, "campaigns", q->row.campaigns);
-	put_figure(j, "bytes", q->row.bytes);
-	put_figure(j, "checkpoint", q->row.checkpoint);
-	return http_answer_json(a, 200, j);
+	if (is_player)
+		put_figure(j, "campaigns", row->campaigns);
+	put_figure(j, "bytes", row->bytes);
+	put_figure(j, "checkpoint", row->checkpoint);
 }
 
-static enum err on_get(struct http_answer *a, struct http_request *rq, void *part)
+static enum err answer_row(struct api_call *c, struct json *j, const struct quota *q)
 {
-	const struct cloud *c = part;
-	struct quota        q = { .is_player = is_player_path(rq), .row = { IS_DEFAULT, IS_DEFAULT, IS_DEFAULT } };
-	struct db          *db;
-	enum err            e = rest_id(q.id, http_path_part(rq, 0));
+	if (j)
+		put_row(j, q->is_player, &q->row);
+	return api_answer(c, 200, j);
+}
+
+static enum err run_get(struct db *db, void *arg)
+{
+	struct quota *q = arg;
+	enum err      e = q->is_player ? quota_get_player(&q->row, db, q->id) : quota_get_campaign(&q->row, db, q->id);
+
+	return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
+static enum err get(struct api_call *c, bool is_player)
+{
+	struct quota q = { .is_player = is_player, .row = { IS_DEFAULT, IS_DEFAULT, IS_DEFAULT } };
+	enum err     e = api_path_id(q.id, c, 0);
 
 	if (e == ERR_OK)
-		e = readers_take(&db, c->store);
-	if (e != ERR_OK)
-		return rest_error(a, rq, e);
-	e = q.is_player ? quota_get_player(&q.row, db, q.id) : quota_get_campaign(&q.row, db, q.id);
-	readers_give(c->store, db);
-	/* No row is the default, and whether the player ever came does not matter. */
-	return e == ERR_OK || e == ERR_NOT_FOUND ? answer_row(a, &q) : rest_error(a, rq, e);
+		e = api_read(c, run_get, &q);
+	return e == ERR_OK ? answer_row(c, json_object_new(), &q) : e;
 }
 
-/* --- PUT --- */
-
-static enum err begin(void **sink, struct http_answer *a, struct http_request *rq, int64_t length, void *part)
+enum err cloud_admin_get_player_quota(struct api_call *c, void *part)
 {
-	struct quota *q = calloc(1, sizeof(*q));
-	enum err      e = q ? rest_id(q->id, http_path_part(rq, 0)) : ERR_NOMEM;
-
 	(void)part;
-	if (e == ERR_OK && length > BODY_BYTES_MAX)
-		e = ERR_TOO_BIG;
-	if (e != ERR_OK) {
-		free(q);
-		return rest_error(a, rq, e);
-	}
-	q->is_player = is_player_path(rq);
-	*sink        = q;
-	return ERR_OK;
+	return get(c, true);
 }
 
-static enum err data(void *sink, const uint8_t *bytes, size_t len)
+enum err cloud_admin_get_campaign_quota(struct api_call *c, void *part)
 {
-	struct quota *q = sink;
-
-	if (len > sizeof(q->body) - q->len)
-		return ERR_TOO_BIG;
-	memcpy(q->body + q->len, bytes, len);
-	q->len += len;
-	return ERR_OK;
+	(void)part;
+	return get(c, false);
 }
 
-static enum err read_figure(int64_t *out, const struct json *j, const char *key)
+static enum err run_set(struct db *db, void *arg)
 {
-	enum err e = json_get_int(out, j, key);
-
-	if (e == ERR_NOT_FOUND)
-		*out = IS_DEFAULT;
-	return e == ERR_MALFORMED || *out < IS_DEFAULT || (e == ERR_OK && *out < 0) ? ERR_MALFORMED : ERR_OK;
-}
-
-static enum err read_row(struct quota *q)
-{
-	AUTO(json_freep) struct json *j = NULL;
-	enum err                      e = json_parse(&j, q->body, q->len);
-
-	if (e == ERR_OK)
-		e = read_figure(&q->row.campaigns, j, "campaigns");
-	if (e == ERR_OK && !q->is_player && q->row.campaigns != IS_DEFAULT)
-		e = ERR_MALFORMED;
-	if (e == ERR_OK)
-		e = read_figure(&q->row.bytes, j, "bytes");
-	return e == ERR_OK ? read_figure(&q->row.checkpoint, j, "checkpoint") : e;
-}
-
-static enum err run_set(struct job *job, struct db *db)
-{
-	struct quota *q = CONTAINER(job, struct quota, job);
+	struct quota *q = arg;
 
 	return q->is_player ? quota_set_player(db, q->id, &q->row) : quota_set_campaign(db, q->id, &q->row);
 }
 
-static void let_go(struct job *job, enum err result)
+static enum err set(struct api_call *c, bool is_player)
 {
-	(void)result;
-	free(CONTAINER(job, struct quota, job));
+	static const char *const of_player[]   = { "campaigns", "bytes", "checkpoint", NULL };
+	static const char *const of_campaign[] = { "bytes", "checkpoint", NULL };
+	struct quota             q             = { .is_player = is_player };
+	enum err                 e             = api_path_id(q.id, c, 0);
+
+	if (e == ERR_OK)
+		e = api_body_only(c, is_player ? of_player : of_campaign);
+	if (e == ERR_OK)
+		e = api_body_int(&q.row.campaigns, c, "campaigns", 0, INT64_MAX, IS_DEFAULT);
+	if (e == ERR_OK)
+		e = api_body_int(&q.row.bytes, c, "bytes", 0, INT64_MAX, IS_DEFAULT);
+	if (e == ERR_OK)
+		e = api_body_int(&q.row.checkpoint, c, "checkpoint", 0, INT64_MAX, IS_DEFAULT);
+	if (e == ERR_OK && !c->dry_run)
+		e = api_change(c, run_set, &q, sizeof(q));
+	return e == ERR_OK ? answer_row(c, api_done(), &q) : e;
 }
 
-static enum err end(struct http_answer *a, struct http_request *rq, void *sink, void *part)
+enum err cloud_admin_set_player_quota(struct api_call *c, void *part)
 {
-	const struct cloud           *c    = part;
-	AUTO(auto_free) struct quota *q    = sink;
-	bool                          gone = false;
-	enum err                      e    = read_row(q);
-
-	if (e == ERR_OK) {
-		q->job.surface = SURFACE_ADMIN;
-		q->job.run     = run_set;
-		e              = store_ask(c->store, &q->job, &gone, let_go);
-	}
-	if (gone) {
-		q = NULL;
-		return rest_error(a, rq, ERR_BUSY);
-	}
-	return e == ERR_OK ? answer_row(a, q) : rest_error(a, rq, e);
+	(void)part;
+	return set(c, true);
 }
 
-static void give_up(struct http_answer *a, struct http_request *rq, void *sink, enum err why)
+enum err cloud_admin_set_campaign_quota(struct api_call *c, void *part)
 {
-	free(sink);
-	if (a && rest_error(a, rq, why) != ERR_OK)
-		*a = (struct http_answer){ 0 };
+	(void)part;
+	return set(c, false);
 }
 
-static const struct http_body body = { .begin = begin, .data = data, .end = end, .abort = give_up };
+/* --- Lists --- */
 
-const struct http_route quota_routes[] = {
-	{ "GET", "/admin/v1/quotas/players/{id}", on_get, NULL, rest_error },
-	{ "PUT", "/admin/v1/quotas/players/{id}", NULL, &body, rest_error },
-	{ "GET", "/admin/v1/quotas/campaigns/{id}", on_get, NULL, rest_error },
-	{ "PUT", "/admin/v1/quotas/campaigns/{id}", NULL, &body, rest_error },
-	{ 0 },
+struct rows {
+	struct api_page page;
+	bool            is_player;
 };
+
+static enum err add(const uint8_t id[8], const struct quota_override *row, void *arg)
+{
+	struct rows *l = arg;
+	struct json *j;
+
+	if (!api_page_room(&l->page, id, 8))
+		return ERR_OK;
+	j = json_object_new();
+	if (j) {
+		api_put_id(j, "id", id);
+		put_row(j, l->is_player, row);
+	}
+	api_page_add(&l->page, j);
+	return ERR_OK;
+}
+
+static enum err run_list(struct db *db, void *arg)
+{
+	struct rows   *l     = arg;
+	const uint8_t *after = l->page.has_after ? l->page.after : NULL;
+
+	return l->is_player ? quota_each_player(db, after, l->page.limit + 1, add, l)
+	                    : quota_each_campaign(db, after, l->page.limit + 1, add, l);
+}
+
+static enum err list(struct api_call *c, bool is_player)
+{
+	struct rows l = { .is_player = is_player };
+	enum err    e = api_page_begin(&l.page, c);
+
+	if (e != ERR_OK)
+		return e;
+	if (l.page.has_after && l.page.after_len != 8)
+		return api_page_end(&l.page, api_problem(c, ERR_MALFORMED, "the cursor is none that this server gave"));
+	e = api_read(c, run_list, &l);
+	return api_page_end(&l.page, e);
+}
+
+enum err cloud_admin_quota_players(struct api_call *c, void *part)
+{
+	(void)part;
+	return list(c, true);
+}
+
+enum err cloud_admin_quota_campaigns(struct api_call *c, void *part)
+{
+	(void)part;
+	return list(c, false);
+}
+
+/* --- In all --- */
+
+static enum err run_overview(struct db *db, void *arg)
+{
+	return quota_overview(arg, db);
+}
+
+static struct json *new_defaults(const struct limits *l)
+{
+	struct json *j = json_object_new();
+
+	if (!j)
+		return NULL;
+	json_put_int(j, "player_campaigns", l->cloud_campaigns);
+	json_put_int(j, "player_bytes", l->cloud_player_bytes);
+	json_put_null(j, "campaign_bytes"); /* only its owner's */
+	json_put_int(j, "checkpoint", l->cloud_checkpoint);
+	json_put_int(j, "total_bytes", l->cloud_total);
+	return j;
+}
+
+static struct json *new_used(const struct quota_overview *o)
+{
+	struct json *j = json_object_new();
+
+	if (!j)
+		return NULL;
+	json_put_int(j, "campaigns", o->campaigns);
+	json_put_int(j, "bytes", o->bytes);
+	json_put_int(j, "spare", o->spare);
+	json_put_int(j, "trash", o->trash);
+	return j;
+}
+
+enum err cloud_admin_quotas(struct api_call *c, void *part)
+{
+	struct quota_overview o = { 0 };
+	struct json          *j;
+	enum err              e = api_read(c, run_overview, &o);
+
+	(void)part;
+	if (e != ERR_OK)
+		return e;
+	j = json_object_new();
+	if (!j)
+		return ERR_NOMEM;
+	json_put_json(j, "defaults", new_defaults(&api_conf(c->api)->limits));
+	json_put_json(j, "used", new_used(&o));
+	json_put_int(j, "overrides", o.overrides);
+	return api_answer(c, 200, j);
+}

@@ -9,7 +9,6 @@
  *	rest_put	uploads
  *	rest_rights	members, deleting, restoring
  *	rest_code	a new code
- *	quota_serve	quotas, on the admin socket
  *
  * Handlers fill in their errors themselves (rest_error), so that all have the form of this API; what net/ refuses on the
  * way to them gets it through rest_error too (struct http_route's errors).
@@ -29,16 +28,16 @@
 
 /*
  * The digest of the key that the request carries; its first PLAYER_ID_BYTES are the player's public id. ERR_TLS_REQUIRED
- * where no key may travel, whatever it says; ERR_NO_KEY.
+ * where no key may travel, whatever it says; ERR_NO_KEY; ERR_BANNED.
  */
-enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c, const struct http_request *rq);
+enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c, struct http_request *rq);
 
 /* The same, and the campaign that the path names: ERR_NOT_FOUND unless it is 16 lower case hex digits. */
 struct rest_who {
 	uint8_t digest[PLAYER_DIGEST_BYTES];
 	uint8_t campaign[CAMPAIGN_ID_BYTES];
 };
-enum err rest_who(struct rest_who *out, const struct cloud *c, const struct http_request *rq);
+enum err rest_who(struct rest_who *out, const struct cloud *c, struct http_request *rq);
 
 /* An id as paths and Coop-Meta have it: 16 lower case hex digits and nothing else. ERR_NOT_FOUND. */
 enum err rest_id(uint8_t out[8], const char *text);
@@ -101,6 +100,10 @@ struct json *rest_quota_of(const struct cloud *c, const uint8_t player[PLAYER_ID
 
 enum err rest_list(struct http_answer *a, struct http_request *rq, void *part);
 enum err rest_campaign(struct http_answer *a, struct http_request *rq, void *part);
+/* A checkpoint's bytes, with its ETag, ranges and digests; *a owns nothing after an error. rest_download is this for a player. */
+enum err rest_send_checkpoint(struct http_answer *a, struct http_request *rq, struct cloud *c,
+                              const struct cloud_pick *pick);
+
 enum err rest_download(struct http_answer *a, struct http_request *rq, void *part);
 enum err rest_restore(struct http_answer *a, struct http_request *rq, void *part);
 enum err rest_member_add(struct http_answer *a, struct http_request *rq, void *part);

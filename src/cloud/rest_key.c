@@ -2,6 +2,7 @@
  * Who asks, and for which campaign.
  */
 #include "base/hex.h"
+#include "base/metric.h"
 #include "base/text.h"
 #include "cloud/rest.h"
 #include "crypt/hash.h"
@@ -12,7 +13,7 @@
 #define ID_DIGITS 16
 #define SCHEME    "Bearer "
 
-enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c, const struct http_request *rq)
+enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c, struct http_request *rq)
 {
 	const char *field = http_header(rq, "Authorization");
 	uint8_t     key[KEY_BYTES];
@@ -31,7 +32,11 @@ enum err rest_player(uint8_t digest[PLAYER_DIGEST_BYTES], const struct cloud *c,
 		return ERR_NO_KEY;
 	hash_sha256(digest, key, sizeof(key));
 	wipe_secret(key, sizeof(key));
-	return ERR_OK;
+	http_set_player(rq, digest); /* before he is looked for: whoever bans him now finds this request */
+	if (!ban_has_player(digest))
+		return ERR_OK;
+	metric_inc(M_BAN_REFUSED_REST);
+	return ERR_BANNED;
 }
 
 enum err rest_id(uint8_t out[8], const char *text)
@@ -41,7 +46,7 @@ enum err rest_id(uint8_t out[8], const char *text)
 	return hex_decode(out, ID_DIGITS / 2, text, ID_DIGITS);
 }
 
-enum err rest_who(struct rest_who *out, const struct cloud *c, const struct http_request *rq)
+enum err rest_who(struct rest_who *out, const struct cloud *c, struct http_request *rq)
 {
 	enum err e = rest_player(out->digest, c, rq);
 

@@ -6,11 +6,15 @@
  *	end	content checked, synced; the store takes the blob and writes the rows
  *	abort	the reservation is given back, the temporary file goes
  *
+ * An operator who revokes the campaign has what the upload holds let go from his own thread (on_cut), whenever this one does
+ * not work at it: its peer may be silent. Whoever works at it holds its lock, and looks afterwards whether it was cut.
+ *
  * The store may be too slow for whoever waits, and then owns the job for good. So all that a job needs is in a struct of
  * its own, struct upload, and the connection holds it through struct put, which survives it.
  */
 #include "base/auto.h"
 #include "base/hex.h"
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_put.h"
 #include "cloud/rest.h"
 #include "crypt/hash.h"
@@ -21,6 +25,7 @@
 #include "store/readers.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +45,14 @@ struct upload {
 };
 
 struct put {
-	struct cloud  *cloud;
-	struct upload *upload; /* NULL: the store has it */
-	int64_t        bytes, reserved;
-	int64_t        length; /* -1: chunked */
-	bool           has_meta;
-	bool           is_whole; /* all bytes are there and hashed */
+	struct cloud   *cloud;
+	struct live     live;
+	pthread_mutex_t lock;   /* guards what is below */
+	struct upload  *upload; /* NULL: the store has it, or it was cut */
+	int64_t         bytes, reserved;
+	int64_t         length; /* -1: chunked */
+	bool            has_meta;
+	bool            is_whole; /* all bytes are there and hashed */
 };
 
 /* --- Jobs --- */
@@ -203,6 +210,8 @@ static enum err refuse(struct http_answer *a, const struct put *p, enum err e)
 		add_conflict(error, p);
 	if (error && u && (e == ERR_QUOTA || e == ERR_CAMPAIGNS || e == ERR_TOO_BIG))
 		add_quota(error, p);
+	if (u)
+		cloud_event_refused(u->begin.campaign, u->begin.digest, CLOUD_BY_REST, as);
 	said = rest_error_send(a, as, error);
 	if (said == ERR_OK && u && u->begin.retry_ms > 0 && err_http(as) == 429)
 		http_answer_field(a, "Retry-After", "%" PRId64, (u->begin.retry_ms + 999) / 1000);
@@ -354,12 +363,38 @@ static enum err reserve(struct put *p)
 
 /* --- The four of struct http_body --- */
 
-static void free_put(struct put *p)
+static void drop_upload(struct put *p)
 {
 	if (p->upload && p->upload->begin.id)
 		cancel(p->upload);
 	else if (p->upload)
 		free_upload(p->upload);
+	p->upload = NULL;
+}
+
+/* Waits for nobody: one that is worked at finds the mark itself. */
+static void on_cut(struct live *l)
+{
+	struct put *p = CONTAINER(l, struct put, live);
+
+	if (pthread_mutex_trylock(&p->lock) != 0)
+		return;
+	if (p->upload && live_is_cut(l, p->upload->begin.id))
+		drop_upload(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* After work that went well: ERR_GONE when the campaign was revoked before or meanwhile. The lock is held. */
+static enum err check_cut(const struct put *p)
+{
+	return !p->upload || live_is_cut(&p->live, p->upload->begin.id) ? ERR_GONE : ERR_OK;
+}
+
+static void free_put(struct put *p)
+{
+	live_leave(&p->cloud->live, &p->live);
+	drop_upload(p);
+	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
 
@@ -376,6 +411,10 @@ static struct put *new_put(struct cloud *c, int64_t length)
 	}
 	p->cloud          = c;
 	p->length         = length;
+	p->live.is_upload = true;
+	p->live.on_cut    = on_cut;
+	list_init(&p->live.in_all);
+	pthread_mutex_init(&p->lock, NULL);
 	p->upload->store  = c->store;
 	p->upload->limits = &c->conf->limits;
 	return p;
@@ -391,6 +430,23 @@ static enum err open_file(struct put *p)
 	return e;
 }
 
+/* From before the reservation on, so that nobody who revokes the campaign can miss it. */
+static enum err enter(struct put *p)
+{
+	enum err e;
+
+	memcpy(p->live.campaign, p->upload->begin.campaign, sizeof(p->live.campaign));
+	live_enter(&p->cloud->live, &p->live);
+	pthread_mutex_lock(&p->lock);
+	e = reserve(p);
+	if (e == ERR_OK)
+		e = open_file(p);
+	if (e == ERR_OK)
+		e = check_cut(p);
+	pthread_mutex_unlock(&p->lock);
+	return e;
+}
+
 static enum err begin(void **sink, struct http_answer *a, struct http_request *rq, int64_t length, void *part)
 {
 	struct put *p = new_put(part, length);
@@ -400,11 +456,12 @@ static enum err begin(void **sink, struct http_answer *a, struct http_request *r
 		return rest_error(a, rq, ERR_NOMEM);
 	e = read_head(p, rq);
 	if (e == ERR_OK)
-		e = reserve(p);
-	if (e == ERR_OK)
-		e = open_file(p);
+		e = enter(p);
 	if (e != ERR_OK) {
-		enum err said = refuse(a, p, e);
+		enum err said;
+
+		live_leave(&p->cloud->live, &p->live);
+		said = refuse(a, p, e);
 
 		free_put(p);
 		return said;
@@ -435,17 +492,27 @@ static enum err grow(struct put *p, int64_t bytes)
 	return e;
 }
 
-static enum err data(void *sink, const uint8_t *bytes, size_t len)
+static enum err take(struct put *p, const uint8_t *bytes, size_t len)
 {
-	struct put *p   = sink;
-	int64_t     all = p->bytes + (int64_t)len;
-	enum err    e   = ERR_OK;
+	int64_t  all = p->bytes + (int64_t)len;
+	enum err e   = check_cut(p);
 
-	if (p->length < 0 && all > p->reserved)
+	if (e == ERR_OK && p->length < 0 && all > p->reserved)
 		e = grow(p, all);
 	if (e == ERR_OK)
 		e = cloud_put_add(&p->upload->put, bytes, len);
 	p->bytes = all;
+	return e == ERR_OK ? check_cut(p) : e;
+}
+
+static enum err data(void *sink, const uint8_t *bytes, size_t len)
+{
+	struct put *p = sink;
+	enum err    e;
+
+	pthread_mutex_lock(&p->lock);
+	e = take(p, bytes, len);
+	pthread_mutex_unlock(&p->lock);
 	return e;
 }
 
@@ -472,19 +539,27 @@ static enum err store(struct put *p)
 		.wall_ms      = clock_wall_ms(),
 	};
 	e = ask(p, false, run_end, let_go_end);
-	if (e == ERR_OK)
-		u->begin.id = 0; /* the end gave the reservation back */
-	return e;
+	if (e != ERR_OK)
+		return e;
+	u->begin.id = 0; /* the end gave the reservation back */
+	cloud_event_stored(u->begin.campaign, &u->end, u->begin.digest, CLOUD_BY_REST);
+	return ERR_OK;
 }
 
 static enum err end(struct http_answer *a, struct http_request *rq, void *sink, void *part)
 {
 	struct put *p = sink;
-	enum err    e = store(p);
+	enum err    e;
 
 	(void)rq;
 	(void)part;
+	/* What was stored before the campaign was revoked was stored; else the store knows that it is gone. */
+	pthread_mutex_lock(&p->lock);
+	e = check_cut(p);
+	if (e == ERR_OK)
+		e = store(p);
 	e = e == ERR_OK ? answer_stored(a, p) : refuse(a, p, e);
+	pthread_mutex_unlock(&p->lock);
 	free_put(p);
 	return e;
 }
@@ -494,6 +569,7 @@ static void abort_upload(struct http_answer *a, struct http_request *rq, void *s
 	struct put *p = sink;
 
 	(void)rq;
+	live_leave(&p->cloud->live, &p->live);
 	if (a && refuse(a, p, why) != ERR_OK)
 		*a = (struct http_answer){ 0 };
 	free_put(p);

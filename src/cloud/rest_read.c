@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "base/base64.h"
 #include "base/hex.h"
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_get.h"
 #include "cloud/rest.h"
 #include "os/clock.h"
@@ -138,9 +139,12 @@ enum err rest_campaign(struct http_answer *a, struct http_request *rq, void *par
 /* One on its way; lives until the library is done with the answer. */
 struct download {
 	struct cloud     *cloud;
+	struct live       live;
 	struct cloud_get *get;
-	struct rest_who   who;
-	uint64_t          bytes;    /* of the whole checkpoint */
+	bool              is_player;                   /* else an operator's, which is no use of the campaign */
+	uint8_t           player[PLAYER_DIGEST_BYTES]; /* who loads */
+	uint64_t          bytes;                       /* of the whole checkpoint */
+	int64_t           version;
 	bool              is_part;  /* of it, by a Range */
 	bool              is_whole; /* its last byte was read, and that was noted */
 };
@@ -172,8 +176,8 @@ static void note_loaded(const struct download *d)
 	if (!l)
 		return;
 	l->job = (struct job){ .surface = SURFACE_CLOUD, .lazy = true, .run = run_loaded, .done = free_loaded };
-	memcpy(l->campaign, d->who.campaign, sizeof(l->campaign));
-	memcpy(l->player, d->who.digest, sizeof(l->player));
+	memcpy(l->campaign, d->live.campaign, sizeof(l->campaign));
+	memcpy(l->player, d->player, sizeof(l->player));
 	l->wall_ms = clock_wall_ms();
 	if (store_submit(d->cloud->store, &l->job) != ERR_OK)
 		free(l);
@@ -186,8 +190,10 @@ static void note_loaded(const struct download *d)
  */
 static void on_last_piece(struct download *d)
 {
-	if (!d->is_whole)
+	if (!d->is_whole && d->is_player) {
 		note_loaded(d);
+		cloud_event_loaded(d->live.campaign, d->version, d->bytes, d->player, CLOUD_BY_REST);
+	}
 	d->is_whole = true;
 }
 
@@ -196,6 +202,8 @@ static ssize_t read_download(void *arg, uint64_t at, void *out, size_t cap)
 	struct download *d   = arg;
 	size_t           len = 0;
 
+	if (live_is_cut(&d->live, 0))
+		return -1;
 	/* The bytes of a part that ends before the file does would be gone before they are judged. */
 	if (d->is_part && cloud_get_verify(d->get) != ERR_OK)
 		return -1;
@@ -211,31 +219,33 @@ static void free_download(void *arg)
 {
 	struct download *d = arg;
 
+	live_leave(&d->cloud->live, &d->live);
 	cloud_get_free(d->get);
 	free(d);
 }
 
-static enum err open_download(struct download **out, struct checkpoint_row *row, struct http_request *rq,
-                              struct cloud *c)
+static enum err open_download(struct download **out, struct checkpoint_row *row, struct cloud *c,
+                              const struct cloud_pick *pick)
 {
-	struct download  *d    = calloc(1, sizeof(*d));
-	struct cloud_pick pick = { .version = 0 };
-	enum err          e    = d ? rest_who(&d->who, c, rq) : ERR_NOMEM;
+	struct download *d = calloc(1, sizeof(*d));
+	enum err         e;
 
-	if (e == ERR_OK)
-		e = rest_version(&pick.version, rq);
-	if (e == ERR_OK) {
-		pick.campaign = d->who.campaign;
-		pick.player   = d->who.digest;
-		e             = cloud_get_open(&d->get, row, c->store, c->verified, &pick);
-	}
+	if (!d)
+		return ERR_NOMEM;
+	d->cloud = c;
+	memcpy(d->live.campaign, pick->campaign, sizeof(d->live.campaign));
+	d->is_player = pick->player != NULL;
+	if (d->is_player)
+		memcpy(d->player, pick->player, sizeof(d->player));
+	live_enter(&c->live, &d->live);
+	e = cloud_get_open(&d->get, row, c->store, c->verified, pick);
 	if (e != ERR_OK) {
-		free(d);
+		free_download(d);
 		return e;
 	}
-	d->cloud = c;
-	d->bytes = (uint64_t)row->bytes;
-	*out     = d;
+	d->bytes   = (uint64_t)row->bytes;
+	d->version = row->version;
+	*out       = d;
 	return ERR_OK;
 }
 
@@ -258,16 +268,17 @@ static enum err answer_unchanged(struct http_answer *a, const char *etag)
 	return ERR_OK;
 }
 
-enum err rest_download(struct http_answer *a, struct http_request *rq, void *part)
+enum err rest_send_checkpoint(struct http_answer *a, struct http_request *rq, struct cloud *c,
+                              const struct cloud_pick *pick)
 {
 	const char           *seen = http_header(rq, "If-None-Match");
 	struct download      *d;
 	struct checkpoint_row row;
 	char                  etag[REST_ETAG_BYTES];
-	enum err              e = open_download(&d, &row, rq, part);
+	enum err              e = open_download(&d, &row, c, pick);
 
 	if (e != ERR_OK)
-		return rest_error(a, rq, e);
+		return e;
 	rest_etag(etag, &row);
 	if (seen && rest_etag_is_listed(seen, etag)) {
 		free_download(d);
@@ -283,4 +294,20 @@ enum err rest_download(struct http_answer *a, struct http_request *rq, void *par
 	d->is_part = a->status == 206;
 	add_digests(a, &row);
 	return ERR_OK;
+}
+
+enum err rest_download(struct http_answer *a, struct http_request *rq, void *part)
+{
+	struct cloud     *c    = part;
+	struct cloud_pick pick = { .version = 0 };
+	struct rest_who   who;
+	enum err          e = rest_who(&who, c, rq);
+
+	if (e == ERR_OK)
+		e = rest_version(&pick.version, rq);
+	pick.campaign = who.campaign;
+	pick.player   = who.digest;
+	if (e == ERR_OK)
+		e = rest_send_checkpoint(a, rq, c, &pick);
+	return e == ERR_OK ? ERR_OK : rest_error(a, rq, e);
 }

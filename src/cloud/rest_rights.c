@@ -2,6 +2,7 @@
  * What a player decides about a campaign: who else may use it, that it goes, that an older checkpoint is the newest.
  */
 #include "base/auto.h"
+#include "cloud/cloud_event.h"
 #include "cloud/rest.h"
 #include "os/clock.h"
 #include "store/ask.h"
@@ -16,7 +17,8 @@ struct change {
 	struct rest_who       who;
 	uint8_t               member[PLAYER_ID_BYTES];
 	int64_t               version, wall_ms, keep;
-	struct checkpoint_row row; /* what restore made */
+	enum campaign_role    role; /* of who forgets it */
+	struct checkpoint_row row;  /* what restore made */
 };
 
 static enum err run_restore(struct job *job, struct db *db)
@@ -55,9 +57,9 @@ static enum err run_forget(struct job *job, struct db *db)
 	struct change *c = CONTAINER(job, struct change, job);
 	enum err       e = player_check(db, c->who.digest);
 
-	if (e != ERR_OK)
-		return e;
-	return campaign_forget(db, c->who.campaign, c->who.digest, c->wall_ms);
+	if (e == ERR_OK)
+		e = campaign_role_of(&c->role, db, c->who.campaign, c->who.digest);
+	return e == ERR_OK ? campaign_forget(db, c->who.campaign, c->who.digest, c->wall_ms) : e;
 }
 
 /* The answer came too late: what was done stays done, as after any answer that got lost. */
@@ -102,6 +104,7 @@ enum err rest_restore(struct http_answer *a, struct http_request *rq, void *part
 	}
 	if (e != ERR_OK)
 		return rest_error(a, rq, e);
+	cloud_event_restored(c->who.campaign, c->row.version, c->who.digest);
 	j = rest_checkpoint(&c->row);
 	e = http_answer_json(a, c->row.version == asked ? 200 : 201, j);
 	if (e == ERR_OK && a->status == 201)
@@ -140,5 +143,7 @@ enum err rest_forget(struct http_answer *a, struct http_request *rq, void *part)
 
 	if (e == ERR_OK)
 		e = ask(&c, part, run_forget);
+	if (e == ERR_OK && c->role == CAMPAIGN_OWNER)
+		cloud_event_deleted(c->who.campaign, c->who.digest);
 	return e == ERR_OK ? rest_done(a) : rest_error(a, rq, e);
 }

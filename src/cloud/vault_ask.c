@@ -1,5 +1,6 @@
 /* Questions that have one answer: LIST and FORGET. */
 #include "base/auto.h"
+#include "cloud/cloud_event.h"
 #include "cloud/listing_wire.h"
 #include "cloud/vault_conn.h"
 #include "os/clock.h"
@@ -16,6 +17,7 @@ struct vault_ask {
 	uint8_t            campaign[CAMPAIGN_ID_BYTES];
 	int64_t            wall_ms;
 	enum err           result;
+	enum campaign_role role; /* of who forgets it */
 	struct listing    *listing;
 };
 
@@ -130,6 +132,8 @@ static enum err run_forget(struct job *job, struct db *db)
 	struct vault_ask *a = CONTAINER(job, struct vault_ask, errand.job);
 
 	enum err e = player_check(db, a->player);
+	if (e == ERR_OK)
+		e = campaign_role_of(&a->role, db, a->campaign, a->player);
 	return e == ERR_OK ? campaign_forget(db, a->campaign, a->player, a->wall_ms) : e;
 }
 
@@ -138,6 +142,8 @@ static void on_forgotten(struct errand *e, enum err result)
 	struct vault_ask  *a = ask_of(e);
 	struct vault_conn *c = asker(a);
 
+	if (result == ERR_OK && a->role == CAMPAIGN_OWNER)
+		cloud_event_deleted(a->campaign, a->player);
 	if (c && result == ERR_OK)
 		vault_answer(c, &(struct vault_msg){ .op = VAULT_FORGOTTEN });
 	else if (c)

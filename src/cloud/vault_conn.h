@@ -49,6 +49,7 @@ struct vault_conn {
 	struct vault_put  *put;
 	struct vault_get  *get;
 	bool               is_exempt, is_closing;
+	bool     owes_gone; /* its upload was lost while another request was under way: to be said after its answer */
 	uint64_t slow_from; /* bytes of the upload that had come when the time began over which it is measured */
 	int64_t  slow_ms;   /* when that was; 0: no upload is measured */
 	uint8_t  key[ADDR_KEY_BYTES]; /* of its address */
@@ -114,7 +115,11 @@ void vault_put_refuse(struct vault_conn *c);       /* its answer was sent; c->pu
 void vault_put_give_up(struct vault *v);           /* those in v->waiting */
 bool vault_put_is_full(const struct vault_put *p); /* the connection is paused because of it */
 
+bool    vault_put_is_of(const struct vault_put *p, const uint8_t campaign[VAULT_ID_BYTES]); /* once it was granted */
+int64_t vault_put_reservation(const struct vault_put *p); /* of one that was granted */
+
 /* vault_get.c */
+bool vault_get_is_of(const struct vault_get *g, const uint8_t campaign[VAULT_ID_BYTES]);
 void vault_get_begin(struct vault_conn *c, const struct vault_msg *msg);
 void vault_get_on_drained(struct vault_conn *c);
 void vault_get_leave(struct vault_conn *c);

@@ -6,6 +6,7 @@
  * So a slow reader costs one helping in the queue and one that waits for it.
  */
 #include "base/auto.h"
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_get.h"
 #include "cloud/vault_conn.h"
 #include "os/log.h"
@@ -142,6 +143,7 @@ static void finish(struct vault_get *g)
 	vault_note_loaded(c, g->campaign);
 	vault_send(c, &(struct vault_msg){ .op = VAULT_END });
 	metric_inc(M_CLOUD_SENT);
+	cloud_event_loaded(g->campaign, g->row.version, (uint64_t)g->row.bytes, c->digest, CLOUD_BY_VAULT);
 	end(g);
 	vault_answered(c);
 }
@@ -211,6 +213,11 @@ void vault_get_on_drained(struct vault_conn *c)
 	g->is_drained = true;
 	if (g->is_read)
 		send_helping(g);
+}
+
+bool vault_get_is_of(const struct vault_get *g, const uint8_t campaign[VAULT_ID_BYTES])
+{
+	return memcmp(g->campaign, campaign, VAULT_ID_BYTES) == 0;
 }
 
 void vault_get_begin(struct vault_conn *c, const struct vault_msg *msg)

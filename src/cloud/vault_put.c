@@ -8,6 +8,7 @@
  * Whatever goes wrong on the way is answered at END, as the client reads its answer then. However it ends, the
  * reservation is given back and the temporary file removed.
  */
+#include "cloud/cloud_event.h"
 #include "cloud/cloud_put.h"
 
 #include "base/auto.h"
@@ -149,7 +150,9 @@ void vault_put_refuse(struct vault_conn *c)
 static void answer(struct vault_put *p, enum err e)
 {
 	struct vault_conn *c = p->conn;
+	uint8_t            campaign[CAMPAIGN_ID_BYTES];
 
+	memcpy(campaign, p->begin.campaign, sizeof(campaign));
 	let_go(p);
 	if (!c)
 		return;
@@ -158,6 +161,7 @@ static void answer(struct vault_put *p, enum err e)
 		return;
 	}
 	metric_inc(M_CLOUD_REFUSED);
+	cloud_event_refused(campaign, c->digest, CLOUD_BY_VAULT, e);
 	vault_answer_err(c, e);
 }
 
@@ -261,9 +265,11 @@ static void on_ended(struct errand *e, enum err result)
 	p->busy = false;
 	/* It was given back, unless the job never ran; giving it back twice does no harm. */
 	p->has_reservation = result != ERR_OK;
-	if (result == ERR_OK)
+	if (result == ERR_OK) {
 		log_info("vault", p->conn ? ws_conn_id(p->conn->ws) : 0, "stores", "bytes=%u version=%lld new=%d",
 		         p->declared, (long long)p->end.stored.version, p->end.made);
+		cloud_event_stored(p->begin.campaign, &p->end, p->begin.digest, CLOUD_BY_VAULT);
+	}
 	answer(p, result);
 }
 
@@ -317,6 +323,17 @@ static void write_gathered(struct vault_put *p)
 	p->is_last     = p->wants_end;
 	p->busy        = true;
 	errand_work(&p->errand, run_piece, on_piece);
+}
+
+bool vault_put_is_of(const struct vault_put *p, const uint8_t campaign[VAULT_ID_BYTES])
+{
+	/* What the store says of the begin is not to be looked at before it has come back. */
+	return p->has_reservation && memcmp(p->begin.campaign, campaign, VAULT_ID_BYTES) == 0;
+}
+
+int64_t vault_put_reservation(const struct vault_put *p)
+{
+	return p->begin.id;
 }
 
 bool vault_put_is_full(const struct vault_put *p)

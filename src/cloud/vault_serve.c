@@ -193,6 +193,9 @@ void vault_go_on(struct vault_conn *c)
 void vault_answered(struct vault_conn *c)
 {
 	vault_on_answered(&c->state, now_of(c));
+	if (c->owes_gone && !c->is_closing)
+		vault_send_err(c, ERR_GONE);
+	c->owes_gone = false;
 	vault_go_on(c);
 }
 
@@ -329,6 +332,64 @@ void vault_grant(struct vault_conn *c, uint32_t declared)
 	vault_answer(c, &(struct vault_msg){ .op = VAULT_PUT_GO });
 }
 
+/* Campaigns that are revoked */
+
+/* As after too many bytes: the answer comes now, and what still comes of the upload, its END too, means nothing. */
+static void cut_upload(struct vault_conn *c)
+{
+	if (!vault_on_lost(&c->state))
+		return; /* its END has come: the store knows what to say */
+	vault_put_refuse(c);
+	c->owes_gone = c->state.busy;
+	if (c->owes_gone || c->is_closing)
+		return;
+	vault_send_err(c, ERR_GONE);
+	vault_go_on(c); /* it may have been paused until there was room */
+}
+
+static void cut_download(struct vault_conn *c)
+{
+	vault_get_leave(c);
+	vault_close(c, M_VAULT_CLOSED_REVOKED);
+}
+
+static bool uploads(const struct vault_conn *c, const uint8_t *campaign, int64_t last_upload)
+{
+	return c->put && vault_put_is_of(c->put, campaign) && vault_put_reservation(c->put) <= last_upload;
+}
+
+struct live_count vault_count(const struct vault *v, const uint8_t campaign[VAULT_ID_BYTES])
+{
+	struct live_count out = { 0 };
+
+	for (const struct list *at = v->conns.next; at != &v->conns; at = at->next) {
+		const struct vault_conn *c = CONST_CONTAINER(at, struct vault_conn, in_conns);
+
+		out.uploads += uploads(c, campaign, INT64_MAX);
+		out.downloads += c->get && vault_get_is_of(c->get, campaign);
+	}
+	return out;
+}
+
+struct live_count vault_cut(struct vault *v, const uint8_t campaign[VAULT_ID_BYTES], int64_t last_upload)
+{
+	struct live_count out = { 0 };
+
+	for (struct list *at = v->conns.next; at != &v->conns; at = at->next) {
+		struct vault_conn *c = CONTAINER(at, struct vault_conn, in_conns);
+
+		if (uploads(c, campaign, last_upload)) {
+			out.uploads++;
+			cut_upload(c);
+		}
+		if (c->get && vault_get_is_of(c->get, campaign)) {
+			out.downloads++;
+			cut_download(c);
+		}
+	}
+	return out;
+}
+
 /* Connections */
 
 static void leave(struct vault_conn *c)
@@ -368,25 +429,24 @@ static void ignore_closed(void *data, int64_t now_ms)
 	(void)now_ms;
 }
 
-static void refuse(struct ws_conn *ws)
+static void refuse(struct ws_conn *ws, enum err e)
 {
 	static const struct ws_handler nobody   = { .message = ignore_message, .closed = ignore_closed };
-	uint8_t                        fault[2] = { VAULT_FAULT, (uint8_t)err_tunnel(ERR_LIMIT) };
+	uint8_t                        fault[2] = { VAULT_FAULT, fault_of(e) };
 
 	count_fault(fault[1]);
-	log_debug("vault", ws_conn_id(ws), "refused", "error=%s", err_name(ERR_LIMIT));
+	log_debug("vault", ws_conn_id(ws), "refused", "error=%s", err_name(e));
 	ws_hand_over(ws, &nobody, NULL);
 	ws_send(ws, fault, sizeof(fault));
 	ws_close(ws);
 }
 
-static void open_conn(struct vault_conn *c, const uint8_t *key, int64_t now_ms)
+static void open_conn(struct vault_conn *c, int64_t now_ms)
 {
 	struct vault    *v   = c->vault;
 	struct vault_msg msg = { .op = VAULT_OPENED };
 
 	hash_keyed(c->addr, store_addr_key(v->cloud->store), c->key, sizeof(c->key));
-	hash_sha256(c->digest, key, VAULT_KEY_BYTES);
 	vault_init(&c->state, limits_of(c)->cloud_vault_idle_ms, now_ms);
 	list_init(&c->in_conns);
 	list_append(&v->conns, &c->in_conns);
@@ -406,7 +466,14 @@ void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t
 	struct vault_conn *c    = v->conn_count < most ? calloc(1, sizeof(*c)) : NULL;
 
 	if (!c) {
-		refuse(ws);
+		refuse(ws, ERR_LIMIT);
+		return;
+	}
+	hash_sha256(c->digest, key, VAULT_KEY_BYTES);
+	if (ban_has_player(c->digest)) {
+		metric_inc(M_BAN_REFUSED_VAULT);
+		free(c);
+		refuse(ws, ERR_BANNED);
 		return;
 	}
 	c->vault     = v;
@@ -415,10 +482,26 @@ void vault_open(struct vault *v, struct ws_conn *ws, const uint8_t *key, int64_t
 	addr_key(c->key, ws_conn_client(ws));
 	if (!c->is_exempt && !count_take(v->per_address, c->key)) {
 		free(c);
-		refuse(ws);
+		refuse(ws, ERR_LIMIT);
 		return;
 	}
-	open_conn(c, key, now_ms);
+	open_conn(c, now_ms);
+}
+
+size_t vault_ban(struct vault *v, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	for (struct list *at = v->conns.next; at != &v->conns; at = at->next) {
+		struct vault_conn *c = CONTAINER(at, struct vault_conn, in_conns);
+
+		if (!ban_is_player(b, c->digest))
+			continue;
+		count += !c->is_closing;
+		if (end)
+			vault_close(c, M_VAULT_CLOSED_BANNED);
+	}
+	return count;
 }
 
 enum err vault_new(struct vault **out, struct cloud *cloud)

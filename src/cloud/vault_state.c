@@ -77,6 +77,15 @@ void vault_on_granted(struct vault_state *s, uint32_t declared)
 	s->come     = 0;
 }
 
+bool vault_on_lost(struct vault_state *s)
+{
+	bool was_open = s->upload == VAULT_UPLOAD_OPEN;
+
+	if (was_open)
+		s->upload = VAULT_UPLOAD_NONE;
+	return was_open;
+}
+
 void vault_on_answered(struct vault_state *s, int64_t now_ms)
 {
 	assert(s->busy);

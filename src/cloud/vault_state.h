@@ -47,6 +47,9 @@ enum vault_what vault_on_message(struct vault_state *s, const struct vault_msg *
 /* The PUT under way may go on: an upload is OPEN from here on. */
 void vault_on_granted(struct vault_state *s, uint32_t declared);
 
+/* The upload is lost, whatever still comes of it; not once its END has come. Whether there was one. */
+bool vault_on_lost(struct vault_state *s);
+
 /* The request under way has its answer. */
 void vault_on_answered(struct vault_state *s, int64_t now_ms);
 

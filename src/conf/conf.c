@@ -332,7 +332,7 @@ static void put_defaults(struct load *l)
 
 		if (!l->conf.origins[id].text)
 			put(l, row, conf_row_default(row, production),
-			    production && row->production ? "production default" : "default");
+			    production && row->production ? CONF_ORIGIN_PRODUCTION : CONF_ORIGIN_DEFAULT);
 	}
 }
 
@@ -389,6 +389,7 @@ static enum err load_end(struct load *l, struct conf *out)
 	}
 	put_path(l, CONF_ROW_server_run, CONF_ROW_server_data, "run");
 	put_path(l, CONF_ROW_admin_socket, CONF_ROW_server_run, "admin.sock");
+	put_path(l, CONF_ROW_admin_events_socket, CONF_ROW_server_run, "events.sock");
 	l->problems += conf_check(&l->conf, l->bad, l->report);
 	if (l->problems > 0)
 		return load_fail(l, out, ERR_MALFORMED);
@@ -433,7 +434,8 @@ void conf_fini(struct conf *c)
 	*c = (struct conf){ 0 };
 }
 
-static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report)
+static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report, FILE *changed,
+                       bool do_take)
 {
 	const struct conf_row *row    = &conf_rows[id];
 	struct conf_why        why    = { "cannot be kept: out of memory" };
@@ -446,17 +448,30 @@ static void reload_row(struct conf *running, const struct conf *fresh, size_t id
 	if (!(row->flags & RELOAD)) {
 		fprintf(report, "%s: %s.%s has changed and needs a restart\n", fresh->origins[id].text, row->section,
 		        row->name);
+	} else if (!do_take) {
+		if (changed)
+			fprintf(changed, "%s.%s\n", row->section, row->name);
 	} else if (!after || !origin || !conf_value_parse(conf_field(running, row), row, after, &why)) {
 		fprintf(report, "%s: %s.%s stays as it is: %s\n", fresh->origins[id].text, row->section, row->name,
 		        why.text);
 	} else {
 		free(running->origins[id].text);
 		running->origins[id].text = TAKE(origin);
+		if (changed)
+			fprintf(changed, "%s.%s\n", row->section, row->name);
 	}
 }
 
-void conf_reload(struct conf *running, const struct conf *fresh, FILE *report)
+void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)
 {
 	for (size_t id = 0; id < CONF_ROWS; id++)
-		reload_row(running, fresh, id, report);
+		reload_row(running, fresh, id, report, changed, true);
+}
+
+void conf_compare(const struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)
+{
+	struct conf same = *running; /* nothing of it is written to */
+
+	for (size_t id = 0; id < CONF_ROWS; id++)
+		reload_row(&same, fresh, id, report, changed, false);
 }

@@ -79,16 +79,32 @@ void     conf_fini(struct conf *c);
 enum err conf_load_text(struct conf *out, const char *text, size_t len, FILE *report);
 
 /*
- * Takes the settings marked RELOAD from fresh over into running; names in report each other one that differs
- * ("needs a restart").
+ * Takes the settings marked RELOAD from fresh over into running, and names each in changed, "section.name", a line each
+ * (NULL: nobody wants to know); names in report each other one that differs ("needs a restart").
  */
-void conf_reload(struct conf *running, const struct conf *fresh, FILE *report);
+void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed);
+
+/* Says the same, and takes nothing over. */
+void conf_compare(const struct conf *running, const struct conf *fresh, FILE *report, FILE *changed);
 
 /* --print-config: key = value  # from where; secrets masked. */
 void conf_print(const struct conf *c, FILE *out);
 
-/* A commented sample file; the settings table and the limits table of the README in Markdown. */
+/* One setting in force, as people see it. */
+struct conf_shown {
+	const char *section, *name, *help, *unit; /* unit: "" when it has none */
+	char       *value;                        /* as it would be written in the file; NULL for a secret */
+	char       *source;                       /* where it came from */
+	bool        is_secret, is_default, can_reload;
+};
+
+/* The at-th, from 0; for conf_shown_fini. ERR_NOT_FOUND: there are no more; ERR_NOMEM. *out is untouched on errors. */
+enum err conf_show(struct conf_shown *out, const struct conf *c, size_t at);
+void     conf_shown_fini(struct conf_shown *s);
+
+/* A commented sample file; the manual page coopd.conf.5; the settings table and the limits table of the README in Markdown. */
 void conf_print_sample(FILE *out);
+void conf_print_man(FILE *out);
 void conf_print_settings_reference(FILE *out);
 void conf_print_limits_reference(FILE *out);
 

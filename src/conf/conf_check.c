@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static void problem(struct check *k, enum 
 /* Somebody who wrote one of two that do not fit looks for the mistake where he wrote it. */
 static bool is_default(const struct check *k, enum conf_row_id id)
 {
-	return strcmp(k->conf->origins[id].text, "default") == 0;
+	return strcmp(k->conf->origins[id].text, CONF_ORIGIN_DEFAULT) == 0;
 }
 
 static void check_tls(struct check *k)
@@ -88,15 +88,24 @@ static void check_secrets(struct check *k)
 		             "signal.enable and lobby.enable");
 }
 
+static void check_socket(struct check *k, enum conf_row_id id, const char *path)
+{
+	if (!k->bad[id] && strlen(path) > UNIX_PATH_BYTES_MAX)
+		problem(k, id,
+		        "%s.%s: \"%s\" has %zu bytes; the path of a unix socket has at most %zu, choose a shorter "
+		        "server.run",
+		        conf_rows[id].section, conf_rows[id].name, path, strlen(path), UNIX_PATH_BYTES_MAX);
+}
+
 static void check_paths(struct check *k)
 {
-	const char *admin = k->conf->admin_socket;
+	const struct conf *c = k->conf;
 
-	if (!k->bad[CONF_ROW_admin_socket] && strlen(admin) > UNIX_PATH_BYTES_MAX)
-		problem(k, CONF_ROW_admin_socket,
-		        "admin.socket: \"%s\" has %zu bytes; the path of a unix socket has at most %zu, choose a "
-		        "shorter server.run",
-		        admin, strlen(admin), UNIX_PATH_BYTES_MAX);
+	check_socket(k, CONF_ROW_admin_socket, c->admin_socket);
+	check_socket(k, CONF_ROW_admin_events_socket, c->admin_events_socket);
+	if (c->admin_enable && !k->bad[CONF_ROW_admin_socket] && !k->bad[CONF_ROW_admin_events_socket] &&
+	    strcmp(c->admin_socket, c->admin_events_socket) == 0)
+		problem(k, CONF_ROW_admin_events_socket, "admin.events_socket: is the same as admin.socket");
 }
 
 /* What players' programs are told as it is: one that they cannot read leaves them without a way to each other. */

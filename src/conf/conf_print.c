@@ -4,6 +4,7 @@
 #include "conf/conf_table.h"
 #include "conf/conf_value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A line "[section]" where a new one begins, with an empty line before all but the first. */
@@ -23,6 +24,48 @@ void conf_print(const struct conf *c, FILE *out)
 		conf_value_show(out, &conf_rows[id], conf_field_const(c, &conf_rows[id]));
 		fprintf(out, "  # %s\n", c->origins[id].text);
 	}
+}
+
+/* "default" and "production default" are our own words; other places are files and names. */
+static const char *source_name(const char *origin)
+{
+	return strcmp(origin, CONF_ORIGIN_PRODUCTION) == 0 ? "production" : origin;
+}
+
+enum err conf_show(struct conf_shown *out, const struct conf *c, size_t at)
+{
+	const struct conf_row *row = at < CONF_ROWS ? &conf_rows[at] : NULL;
+	const char            *source;
+	struct conf_shown      s;
+
+	if (!row)
+		return ERR_NOT_FOUND;
+	source = source_name(c->origins[at].text);
+	s      = (struct conf_shown){
+		     .section    = row->section,
+		     .name       = row->name,
+		     .help       = row->help,
+		     .unit       = row->unit,
+		     .is_secret  = (row->flags & SECRET) != 0,
+		     .can_reload = (row->flags & RELOAD) != 0,
+		     .is_default = strcmp(source, CONF_ORIGIN_DEFAULT) == 0 || strcmp(source, "production") == 0,
+		     .source     = strdup(source),
+	};
+	if (!s.is_secret)
+		s.value = conf_value_text(row, conf_field_const(c, row));
+	if (!s.source || (!s.is_secret && !s.value)) {
+		conf_shown_fini(&s);
+		return ERR_NOMEM;
+	}
+	*out = s;
+	return ERR_OK;
+}
+
+void conf_shown_fini(struct conf_shown *s)
+{
+	free(s->value);
+	free(s->source);
+	*s = (struct conf_shown){ 0 };
 }
 
 static const char sample_head[] =

@@ -65,6 +65,9 @@ struct conf_origin {
 	char *text;
 };
 
+#define CONF_ORIGIN_DEFAULT    "default"
+#define CONF_ORIGIN_PRODUCTION "production default"
+
 /* Longest COOP_SECTION_NAME and section.name. */
 #define CONF_NAME_BYTES 96
 

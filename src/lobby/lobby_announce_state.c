@@ -85,6 +85,7 @@ static struct lobby *make(const struct lobby_newcomer *n, int64_t now_ms)
 	memcpy(l->version, a->version, sizeof(l->version));
 	memcpy(l->game, a->game, sizeof(l->game));
 	l->has_wide    = n->has_wide;
+	l->client      = n->client;
 	l->proto       = a->proto;
 	l->players     = 1;
 	l->players_max = a->players_max;
@@ -111,6 +112,8 @@ enum lobby_refusal lobby_announce(struct lobby **out, struct lobby **pushed, str
 	*out = *pushed = NULL;
 	if (r != LOBBY_WELCOME)
 		return r;
+	if (s->is_draining)
+		return LOBBY_DRAINING;
 	if (is_full && !(silent = find_silent(s, now_ms)))
 		return LOBBY_TABLE_FULL;
 	l = make(n, now_ms);
@@ -137,6 +140,7 @@ static const struct refusal {
 	[LOBBY_ADDRESS_FULL] = { 429, "too many lobbies for this address" },
 	[LOBBY_TABLE_FULL]   = { 429, "too many lobbies" },
 	[LOBBY_NO_MEMORY]    = { 503, "out of memory" },
+	[LOBBY_DRAINING]     = { 503, "the server is about to stop; try again in a minute" },
 };
 
 int lobby_refusal_status(enum lobby_refusal r)

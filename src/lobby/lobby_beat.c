@@ -82,6 +82,7 @@ static bool take_beat(struct lobby_ask *q, struct lobby *l, const struct lobby_b
 {
 	bool was_listed = l->listed;
 
+	l->client = *http_client(q->rq);
 	lobby_beat(&q->m->state, l, b, q->now_ms);
 	lobby_keep_touch(q->m->keep, l);
 	return l->listed != was_listed;
@@ -101,13 +102,27 @@ static enum err refuse_beat(struct lobby_ask *q)
 	return lobby_refuse(q->a, 403, NOBODYS);
 }
 
+/* With the lock held: the one that beats, unless its host is banned; then it is taken out, and *banned. */
+static struct lobby *find(struct lobby **banned, struct lobby_ask *q, const struct lobby_beat *b,
+                          const uint8_t token[LOBBY_DIGEST_BYTES])
+{
+	struct lobby *l = lobby_of_host(&q->m->state, b->session, token, same);
+
+	*banned = NULL;
+	if (!l || !ban_has_identity(l->key))
+		return l;
+	lobby_remove(&q->m->state, l);
+	*banned = l;
+	return NULL;
+}
+
 enum err lobby_on_heartbeat(struct lobby_ask *q)
 {
 	AUTO(lobby_settings_dropp) struct lobby_settings *s = lobby_settings_use(q->m);
 	struct lobby_beat                                 b;
 	struct renewal                                    r = { .what = LOBBY_TURN_NONE };
 	uint8_t                                           token[LOBBY_DIGEST_BYTES];
-	struct lobby                                     *l;
+	struct lobby                                     *l, *banned;
 	bool                                              is_shown, listed = false;
 
 	lobby_read_beat(&b, q->body);
@@ -115,13 +130,18 @@ enum err lobby_on_heartbeat(struct lobby_ask *q)
 		return refuse_beat(q);
 	digest_token(token, b.token);
 	lobby_lock(q->m);
-	l        = lobby_of_host(&q->m->state, b.session, token, same);
+	l        = find(&banned, q, &b, token);
 	is_shown = l && take_beat(q, l, &b);
 	if (l) {
 		listed = l->listed;
 		renew(&r, l, q, &b, s);
 	}
 	lobby_unlock(q->m);
+	if (banned) {
+		metric_inc(M_BAN_REFUSED_LOBBY);
+		lobby_bury_banned(q->m, banned);
+		return ERR_BANNED;
+	}
 	if (!l)
 		return refuse_beat(q);
 	metric_inc(M_LOBBY_BEATS);
@@ -140,6 +160,7 @@ static enum err leave(struct lobby_ask *q, struct lobby *l)
 
 	lobby_log_id(id, l->id);
 	metric_inc(M_LOBBY_LEFT);
+	lobby_event_gone(l->id, "left");
 	log_info("lobby", 0, "closes", "lobby=%s live=%lld", id, (long long)lobby_count(q->m));
 	lobby_free(l);
 	return e == ERR_OK ? lobby_say_ok(q->a) : e;

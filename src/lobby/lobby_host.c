@@ -4,6 +4,7 @@
  * An announce is decided under the lock, kept without it, and admitted under it again: what a host is told it has, a
  * restart does not take away. While it is kept the lobby is pending: it counts, and nobody sees it.
  */
+#include "base/event.h"
 #include "lobby/lobby_inside.h"
 
 #include "base/auto.h"
@@ -12,6 +13,7 @@
 #include "base/metric.h"
 #include "base/text.h"
 #include "crypt/hash.h"
+#include "net/addr_event.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
@@ -75,6 +77,7 @@ static void read_newborn(struct newborn *n, struct lobby_ask *q)
 		                          .ip        = n->ip,
 		                          .is_ipv6   = client->family == ADDR_IPV6,
 		                          .is_exempt = q->is_exempt,
+		                          .client    = *client,
 		                          .made_ms   = q->wall_ms };
 	memcpy(n->who.addr, q->addr, sizeof(n->who.addr));
 	memcpy(n->who.addr_wide, q->addr_wide, sizeof(n->who.addr_wide));
@@ -96,6 +99,10 @@ static void log_opened(const struct newborn *n)
 	log_info("lobby", 0, "opens", "lobby=%s name=\"%s\" game=%s build=%d conn=%s address=%s proved=%s live=%lld",
 	         id, name, n->announce.game, n->announce.proto, n->announce.is_direct ? "direct" : "p2p", client,
 	         n->who.is_proved ? "yes" : "no", (long long)lobby_count(n->q->m));
+	event_emit(E_LOBBY_ANNOUNCED, event_id("lobby", n->who.id),
+	           event_text("name", n->announce.name, strlen(n->announce.name)),
+	           event_text("game", n->announce.game, strlen(n->announce.game)),
+	           event_int("version", n->announce.proto), event_addr("from", http_client(n->q->rq)));
 }
 
 static void log_untold(int64_t count)
@@ -136,6 +143,7 @@ static void bury(struct lobby_master *m, struct lobby *l)
 	lobby_keep_forget(m->keep, l->id);
 	lobby_log_id(id, l->id);
 	metric_inc(M_LOBBY_PUSHED_OUT);
+	lobby_event_gone(l->id, "pushed_out");
 	log_info("lobby", 0, "pushed-out", "lobby=%s silent=%llds", id,
 	         (long long)((clock_mono_ms() - l->beat_ms) / 1000));
 	lobby_free(l);
@@ -176,14 +184,20 @@ static enum err welcome(struct newborn *n)
 static void admit(const struct newborn *n, struct lobby *l)
 {
 	struct lobby_master *m = n->q->m;
+	bool                 is_banned;
 
 	lobby_lock(m);
 	if (*n->turn_user)
 		lobby_minted(l, n->turn_user, n->settings->secret, n->turn_until_ms, n->q->now_ms);
 	lobby_admit(&m->state, l);
+	is_banned = lobby_is_banned(l); /* while it was kept */
+	if (is_banned)
+		lobby_remove(&m->state, l);
 	lobby_unlock(m);
 	metric_inc(M_LOBBY_ANNOUNCED);
 	log_opened(n);
+	if (is_banned)
+		lobby_bury_banned(m, l);
 }
 
 static void drop(struct lobby_master *m, struct lobby *l)
@@ -224,6 +238,12 @@ enum err lobby_on_host(struct lobby_ask *q)
 
 	read_newborn(&n, q);
 	n.settings = settings;
+	if (n.announce.has_identity && ban_has_identity(n.announce.key)) {
+		metric_inc(M_BAN_REFUSED_LOBBY);
+		metric_inc(M_LOBBY_ANNOUNCE_REFUSED);
+		log_refused(&n, err_rest(ERR_BANNED));
+		return ERR_BANNED;
+	}
 	lobby_lock(q->m);
 	why = lobby_announce(&l, &pushed, &q->m->state, &n.who, q->now_ms);
 	lobby_unlock(q->m);

@@ -8,6 +8,7 @@
  *	lobby_beat	heartbeats, leaves, visibility
  *	lobby_ask	the list, joins, and what else is asked
  *	lobby_thanks	the file of thanks
+ *	lobby_ban	what bans do to those that are there
  *
  * A POST comes to its handler with its body read and its place in the window of its address taken. A handler fills in
  * the refusals that the document knows by lobby_refuse; an error that it returns becomes one through lobby_errors.
@@ -138,6 +139,14 @@ enum err lobby_on_list(struct http_answer *a, struct http_request *rq, void *par
 enum err lobby_on_latest(struct http_answer *a, struct http_request *rq, void *part);
 enum err lobby_on_thanks(struct http_answer *a, struct http_request *rq, void *part);
 
+/* --- lobby_ban.c --- */
+
+/* Whether the lobby's host is banned now, by its identity or where it was last. With the lock held. */
+bool lobby_is_banned(const struct lobby *l);
+
+/* It was taken out because of a ban: forgets and frees it. Without the lock. NULL is fine. */
+void lobby_bury_banned(struct lobby_master *m, struct lobby *l);
+
 /* --- lobby_say.c --- */
 
 #define LOBBY_HOST_BYTES     256
@@ -169,5 +178,8 @@ void lobby_server_name(char out[LOBBY_HOST_BYTES], const struct lobby_ask *q);
 /* For a line of log. */
 void lobby_log_id(char out[LOBBY_ID_TEXT_BYTES], const uint8_t id[LOBBY_ID_BYTES]);
 void lobby_log_text(char out[LOBBY_LOG_TEXT_BYTES], const char *text);
+
+/* For operators who watch: it is gone, and why in a word. */
+void lobby_event_gone(const uint8_t id[LOBBY_ID_BYTES], const char *reason);
 
 #endif

@@ -51,6 +51,7 @@ struct lobby_list {
 	pthread_cond_t  made;
 	struct body    *body; /* NULL: there was none yet */
 	bool            is_making;
+	bool            is_expired; /* the body must not be shown any more, nor one that was begun before */
 	int64_t         made_ms;
 	uint64_t        changes; /* of the state, when it was made */
 };
@@ -277,7 +278,7 @@ static bool is_due(const struct lobby_list *l, int64_t now_ms)
 {
 	int64_t age_ms = now_ms - l->made_ms;
 
-	if (!l->body || age_ms >= STALE_MS)
+	if (!l->body || l->is_expired || age_ms >= STALE_MS)
 		return true;
 	return age_ms >= l->state->limits->lobby_list_ms && has_changed(l);
 }
@@ -285,14 +286,17 @@ static bool is_due(const struct lobby_list *l, int64_t now_ms)
 /* With the list's lock, which is let go meanwhile. When there is no memory, the one before stays. */
 static void renew(struct lobby_list *l, int64_t now_ms)
 {
+	bool         was_expired = l->is_expired;
 	struct body *fresh;
 	uint64_t     changes;
 
-	l->is_making = true;
+	l->is_making  = true;
+	l->is_expired = false;
 	pthread_mutex_unlock(&l->lock);
 	fresh = make_body(l, &changes, now_ms);
 	pthread_mutex_lock(&l->lock);
 	l->is_making = false;
+	l->is_expired |= was_expired && !fresh;
 	if (fresh) {
 		drop_body(l->body);
 		l->body    = fresh;
@@ -308,7 +312,7 @@ static struct body *current(struct lobby_list *l, int64_t now_ms)
 	struct body *b;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->body && l->is_making)
+	while ((!l->body || l->is_expired) && l->is_making)
 		pthread_cond_wait(&l->made, &l->lock);
 	if (!l->is_making && is_due(l, now_ms))
 		renew(l, now_ms);
@@ -360,6 +364,13 @@ void lobby_list_free(struct lobby_list *l)
 	pthread_cond_destroy(&l->made);
 	pthread_mutex_destroy(&l->lock);
 	free(l);
+}
+
+void lobby_list_expire(struct lobby_list *l)
+{
+	pthread_mutex_lock(&l->lock);
+	l->is_expired = true;
+	pthread_mutex_unlock(&l->lock);
 }
 
 enum err lobby_list_get(struct http_shared **out, char etag[LOBBY_ETAG_BYTES], struct lobby_list *l, const char *filter,

@@ -29,4 +29,7 @@ void               lobby_list_free(struct lobby_list *l);
 enum err lobby_list_get(struct http_shared **out, char etag[LOBBY_ETAG_BYTES], struct lobby_list *l, const char *filter,
                         bool gzip, int64_t now_ms);
 
+/* Something went that nobody may see from now on: whoever asks next gets a list without it. */
+void lobby_list_expire(struct lobby_list *l);
+
 #endif

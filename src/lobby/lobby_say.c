@@ -1,6 +1,7 @@
 /*
  * Answers as JSON, and the parts that several of them have.
  */
+#include "base/event.h"
 #include "lobby/lobby_inside.h"
 
 #include "base/auto.h"
@@ -148,4 +149,9 @@ void lobby_log_id(char out[LOBBY_ID_TEXT_BYTES], const uint8_t id[LOBBY_ID_BYTES
 void lobby_log_text(char out[LOBBY_LOG_TEXT_BYTES], const char *text)
 {
 	text_escape(out, LOBBY_LOG_TEXT_BYTES, text, strlen(text));
+}
+
+void lobby_event_gone(const uint8_t id[LOBBY_ID_BYTES], const char *reason)
+{
+	event_emit(E_LOBBY_GONE, event_hex("lobby", id, LOBBY_ID_BYTES), event_word("reason", reason));
 }

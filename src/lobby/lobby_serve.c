@@ -32,6 +32,13 @@ void lobby_unlock(struct lobby_master *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
+void lobby_drain(struct lobby_master *m, bool on)
+{
+	lobby_lock(m);
+	m->state.is_draining = on;
+	lobby_unlock(m);
+}
+
 int64_t lobby_count(void *master)
 {
 	struct lobby_master *m = master;
@@ -193,6 +200,7 @@ static void log_expired(const struct lobby *l, int64_t now_ms)
 
 	lobby_log_id(id, l->id);
 	metric_inc(M_LOBBY_EXPIRED);
+	lobby_event_gone(l->id, "silent");
 	log_info("lobby", 0, "expires", "lobby=%s silent=%llds", id, (long long)((now_ms - l->beat_ms) / 1000));
 }
 

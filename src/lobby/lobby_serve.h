@@ -6,11 +6,15 @@
 #ifndef LOBBY_LOBBY_SERVE_H
 #define LOBBY_LOBBY_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/http.h"
 #include "net/loop.h"
 #include "store/store.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -40,7 +44,19 @@ void lobby_master_free(struct lobby_master *m);      /* after HTTP and the store
 /* The settings marked RELOAD (turn.secret, .secret_previous, signal.token, latest.*) as conf has them now. Any thread. */
 void lobby_reload(struct lobby_master *m, const struct conf *conf);
 
+/* While on, no new lobby is announced (503); those that are there go on. Any thread. */
+void lobby_drain(struct lobby_master *m, bool on);
+
+/*
+ * How many lobbies this ban of an address or identity is meant for; with end, they are removed. Brokered ones of an address are
+ * found by where their host was last since the start. Any thread.
+ */
+size_t lobby_ban(struct lobby_master *m, const struct ban *b, bool end);
+
 /* For /healthz: live lobbies, hidden ones too. Any thread, never waits. */
 int64_t lobby_count(void *master);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route lobby_admin_routes[];
 
 #endif

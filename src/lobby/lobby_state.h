@@ -22,6 +22,7 @@
 #include "base/pool.h"
 #include "conf/limits.h"
 #include "lobby/lobby_wire.h"
+#include "net/addr.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,7 @@ struct lobby {
 	uint8_t     addr[LOBBY_ADDR_BYTES];
 	uint8_t     addr_wide[LOBBY_ADDR_BYTES]; /* of its /48 */
 	bool        has_wide;
+	struct addr client; /* where its host was last; in memory only. Of no family: not known since the start */
 	char        name[LOBBY_TEXT_BYTES(LOBBY_NAME_CHARS)];
 	char        world[LOBBY_TEXT_BYTES(LOBBY_WORLD_CHARS)];
 	char        version[LOBBY_TEXT_BYTES(LOBBY_VERSION_CHARS)];
@@ -66,6 +68,7 @@ struct lobby {
 };
 
 struct lobby_state {
+	bool                 is_draining; /* nobody new */
 	const struct limits *limits;
 	struct map           by_session, by_id, by_addr, by_wide;
 	struct list          by_beat;
@@ -92,6 +95,7 @@ struct lobby_newcomer {
 	bool                         is_ipv6;
 	bool                         is_exempt; /* of limits per address */
 	bool                         is_proved;
+	struct addr                  client;
 	int64_t                      made_ms;
 };
 
@@ -103,7 +107,8 @@ enum lobby_refusal {
 	LOBBY_BAD_PORT,
 	LOBBY_ADDRESS_FULL, /* the address, or its /48, has as many as it may */
 	LOBBY_TABLE_FULL,   /* of hosts that beat */
-	LOBBY_NO_MEMORY
+	LOBBY_NO_MEMORY,
+	LOBBY_DRAINING
 };
 
 /*

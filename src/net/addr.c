@@ -219,20 +219,59 @@ void addr_nets_fini(struct addr_nets *nets)
 	*nets = (struct addr_nets){ 0 };
 }
 
-static bool net_contains(const struct addr_net *net, const struct addr *a)
+/* Whether both begin with the same so many bits. */
+static bool begin_alike(const struct addr *a, const struct addr *b, size_t bits)
 {
-	size_t  whole = net->prefix / 8, rest = net->prefix % 8;
+	size_t  whole = bits / 8, rest = bits % 8;
 	uint8_t mask = (uint8_t)(0xff00 >> rest);
 
-	if (net->base.family != a->family || memcmp(net->base.ip, a->ip, whole) != 0)
+	if (a->family != b->family || memcmp(a->ip, b->ip, whole) != 0)
 		return false;
-	return rest == 0 || ((net->base.ip[whole] ^ a->ip[whole]) & mask) == 0;
+	return rest == 0 || ((a->ip[whole] ^ b->ip[whole]) & mask) == 0;
+}
+
+bool addr_net_contains(const struct addr_net *net, const struct addr *a)
+{
+	return begin_alike(&net->base, a, net->prefix);
+}
+
+bool addr_net_meets(const struct addr_net *a, const struct addr_net *b)
+{
+	return begin_alike(&a->base, &b->base, a->prefix < b->prefix ? a->prefix : b->prefix);
+}
+
+enum err addr_net_parse(struct addr_net *out, const char *word)
+{
+	struct addr_net net;
+	size_t          whole, rest;
+
+	if (parse_net(&net, word) != ERR_OK)
+		return ERR_MALFORMED;
+	whole = net.prefix / 8;
+	rest  = net.prefix % 8;
+	if (rest > 0)
+		net.base.ip[whole] &= (uint8_t)(0xff00 >> rest);
+	whole += rest > 0;
+	memset(net.base.ip + whole, 0, sizeof(net.base.ip) - whole);
+	*out = net;
+	return ERR_OK;
+}
+
+void addr_net_text(char out[ADDR_NET_TEXT_BYTES], const struct addr_net *net)
+{
+	char ip[ADDR_TEXT_BYTES];
+
+	addr_text(ip, &net->base);
+	if (net->prefix == (net->base.family == ADDR_IPV4 ? 32 : 128))
+		text_copy(out, ADDR_NET_TEXT_BYTES, ip);
+	else
+		text_format(out, ADDR_NET_TEXT_BYTES, "%s/%u", ip, (unsigned)net->prefix);
 }
 
 bool addr_nets_contain(const struct addr_nets *nets, const struct addr *a)
 {
 	for (size_t i = 0; i < nets->count; i++) {
-		if (net_contains(&nets->nets[i], a))
+		if (addr_net_contains(&nets->nets[i], a))
 			return true;
 	}
 	return false;

@@ -51,6 +51,16 @@ enum err addr_nets_parse(struct addr_nets *out, char *const *words, size_t count
 void     addr_nets_fini(struct addr_nets *nets);
 bool     addr_nets_contain(const struct addr_nets *nets, const struct addr *a);
 
+/*
+ * One of them. What the prefix does not cover of the base is zeros: 1.2.3.4/24 is 1.2.3.0/24. ERR_MALFORMED. Its text is the
+ * same for the same network, and has no prefix when that is the whole address.
+ */
+#define ADDR_NET_TEXT_BYTES (ADDR_TEXT_BYTES + 4)
+enum err addr_net_parse(struct addr_net *out, const char *word);
+void     addr_net_text(char out[ADDR_NET_TEXT_BYTES], const struct addr_net *net);
+bool     addr_net_contains(const struct addr_net *net, const struct addr *a);
+bool     addr_net_meets(const struct addr_net *a, const struct addr_net *b); /* they share an address */
+
 bool addr_is_loopback(const struct addr *a);
 
 /* Without port; with port. "unix" and "none" for what has no number. */

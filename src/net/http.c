@@ -122,9 +122,13 @@ static void count_failed_handshake(const struct http_request *rq)
 static enum MHD_Result on_accept(void *arg, const struct sockaddr *peer, socklen_t len)
 {
 	const struct http_server *s = arg;
+	struct addr               from;
 
-	(void)peer;
-	(void)len;
+	addr_of_sockaddr(&from, peer, len);
+	if (!s->cfg.takes_banned && ban_has_address(&from)) {
+		metric_inc(M_BAN_REFUSED_HTTP);
+		return MHD_NO;
+	}
 	return atomic_load(&s->open) < s->cfg.connections_max + s->cfg.leaving_max ? MHD_YES : MHD_NO;
 }
 
@@ -160,7 +164,7 @@ static void *on_first_line(void *arg, const char *uri, struct MHD_Connection *mh
 	struct http_request *rq = request_of(mhd);
 
 	if (rq) {
-		rq->began_ms   = clock_mono_ms();
+		rq->began_us   = clock_lap_us();
 		rq->target     = uri;
 		rq->line_bytes = strlen(uri); /* here it has its query still */
 		keep_query(rq, strchr(uri, '?'));
@@ -242,7 +246,7 @@ static void log_answer(const struct http_request *rq, bool known, unsigned statu
 	if (known)
 		text_escape(path, sizeof(path), rq->path, strlen(rq->path));
 	log_debug("http", rq->slot.id, "answers", "server=%s client=%s path=\"%s\" status=%u ms=%lld",
-	          rq->server->cfg.name, client, path, status, (long long)(clock_mono_ms() - rq->began_ms));
+	          rq->server->cfg.name, client, path, status, (long long)(clock_lap_us() - rq->began_us) / 1000);
 }
 
 /* *state is NULL when the library answered before on_request was called. */
@@ -256,6 +260,8 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 
 	if (!rq)
 		return;
+	if (info && ours && !rq->transfer.is_counted)
+		metric_observe(H_HTTP_REQUEST, clock_lap_us() - rq->began_us);
 	http_request_close(rq);
 	if (info) {
 		count_answer(info->http_status);
@@ -462,6 +468,11 @@ void http_stop(struct http_server *s)
 void http_poke(struct http_server *s)
 {
 	http_table_sweep(&s->table);
+}
+
+size_t http_ban(struct http_server *s, const struct ban *b, bool end)
+{
+	return s->cfg.takes_banned ? 0 : http_table_ban(&s->table, b, end);
 }
 
 void http_cert_use(struct http_server *s, const struct http_cert *cert)

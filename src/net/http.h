@@ -15,6 +15,8 @@
  * With tls.cert and tls.key the same is served over TLS 1.2 and 1.3 (GnuTLS, the library's): handshake, head and body
  * together have the one deadline of a request.
  *
+ * Banned addresses are closed at accept; one that a proxy names is answered with ERR_BANNED, in the route's form of errors.
+ *
  * Who may take how many connections, and for how long: net/http_table.h.
  */
 #ifndef NET_HTTP_H
@@ -23,6 +25,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 #include "net/addr.h"
+#include "net/ban.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,7 +59,7 @@ struct http_shared *http_shared_use(struct http_shared *s);  /* one user more */
 void                http_shared_drop(struct http_shared *s); /* one less; NULL is fine */
 
 #define HTTP_FIELDS_MAX      8
-#define HTTP_FIELD_BYTES_MAX 160 /* with a NUL */
+#define HTTP_FIELD_BYTES_MAX 360 /* with a NUL; a page's policy is the longest */
 
 #define HTTP_PARTS_MAX      4
 #define HTTP_PART_BYTES_MAX 127
@@ -123,6 +126,7 @@ struct http_text {
 	size_t max;
 	enum err (*handle)(struct http_answer *a, struct http_request *rq, char *body, size_t len, void *part);
 	size_t (*max_of)(void *part); /* says how much instead of max, when not NULL */
+	bool may_be_absent;           /* a head that says nothing of a body has an empty one, and is not too big */
 };
 
 /*
@@ -183,6 +187,16 @@ bool http_is_private(const struct http_request *rq);
 /* Whether limits per address do not count: loopback without forwarding field, outside production. */
 bool http_is_exempt(const struct http_request *rq);
 
+/* Until it is answered, the request is this player's. Say it before asking whether he is banned. */
+void http_set_player(struct http_request *rq, const uint8_t id[BAN_PLAYER_BYTES]);
+
+/* Whose route the path is; NULL: no route has it. For guards, which are asked before the handler. */
+const struct http_route *http_route_of(const struct http_request *rq);
+void                    *http_part_of(const struct http_request *rq);
+
+/* Whether the peer is on a unix socket, and which user it is; over TCP false, *uid is untouched. */
+bool http_peer_uid(const struct http_request *rq, uid_t *uid);
+
 /* A part and its routes, for a server of several. */
 struct http_part {
 	const struct http_route *routes;
@@ -208,6 +222,7 @@ struct http_config {
 	 * the rule of the public front, http_guard_origin.
 	 */
 	http_handler guard;
+	bool         takes_banned;                     /* the operator's: he must not lock himself out */
 	int64_t      connections_max, per_address_max; /* per_address_max 0: none */
 	int64_t      leaving_max; /* connections that were ended and still have a descriptor; 0: HTTP_LEAVING_MAX */
 };
@@ -244,6 +259,12 @@ void http_stop(struct http_server *s);
 
 /* Looks at every deadline now: after the test clock was moved. Any thread. */
 void http_poke(struct http_server *s);
+
+/*
+ * How many connections this ban is meant for: of an address, also behind a proxy while it asks, or of a player while he is
+ * answered (http_set_player). With end, they are shut down, in the middle of a transfer too. Any thread.
+ */
+size_t http_ban(struct http_server *s, const struct ban *b, bool end);
 
 /* Of a request; the strings live as long as the handler runs. */
 const char        *http_method(const struct http_request *rq);

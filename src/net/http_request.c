@@ -3,12 +3,14 @@
  */
 #include "net/http_request.h"
 
+#include "base/metric.h"
 #include "base/text.h"
 #include "net/http_head.h"
 
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 const char *http_method(const struct http_request *rq)
 {
@@ -93,6 +95,32 @@ bool http_is_exempt(const struct http_request *rq)
 	if (rq->slot.peer.family == ADDR_UNIX)
 		return true;
 	return !rq->server->conf->server_production && addr_is_loopback(&rq->client);
+}
+
+void http_set_player(struct http_request *rq, const uint8_t id[BAN_PLAYER_BYTES])
+{
+	http_table_set_player(&rq->server->table, &rq->slot, id);
+}
+
+const struct http_route *http_route_of(const struct http_request *rq)
+{
+	return rq->route;
+}
+
+void *http_part_of(const struct http_request *rq)
+{
+	return rq->route ? rq->part : NULL;
+}
+
+bool http_peer_uid(const struct http_request *rq, uid_t *uid)
+{
+	struct ucred who;
+	socklen_t    len = sizeof(who);
+
+	if (rq->slot.peer.family != ADDR_UNIX || getsockopt(rq->slot.fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0)
+		return false;
+	*uid = who.uid;
+	return true;
 }
 
 /* --- Requests --- */
@@ -225,6 +253,15 @@ static enum err check_head(const struct http_request *rq, const struct http_head
 	return http_path_is_plain(rq->path) || is_stray(rq) ? ERR_OK : ERR_NOT_FOUND;
 }
 
+/* Whom the head names, or who came while the ban was made. */
+static bool is_banned(const struct http_request *rq)
+{
+	if (rq->server->cfg.takes_banned || !ban_has_address(&rq->client))
+		return false;
+	metric_inc(M_BAN_REFUSED_HTTP);
+	return true;
+}
+
 enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 {
 	struct http_head   head;
@@ -236,6 +273,8 @@ enum MHD_Result http_request_begin(struct http_request *rq, const char *version)
 
 	if (named == ERR_OK && !http_table_name(&rq->server->table, &rq->slot, &rq->client))
 		named = ERR_LIMIT;
+	if (named == ERR_OK && is_banned(rq))
+		named = ERR_BANNED;
 	if (e == ERR_OK)
 		e = named;
 	if (e == ERR_OK)

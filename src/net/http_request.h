@@ -64,7 +64,7 @@ struct http_request {
 	struct http_session      session;
 	const char              *method, *path;
 	struct addr              client;
-	int64_t                  began_ms;
+	int64_t                  began_us;     /* clock_lap_us */
 	const char              *target;       /* the path in the first line, where the library has it */
 	size_t                   line_bytes;   /* of that, with its query */
 	char                    *query;        /* a copy of that; NULL: none */

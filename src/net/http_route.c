@@ -34,38 +34,47 @@ static bool matches(struct http_request *rq, const char *pattern)
 	return *path == '\0';
 }
 
-/* The first route of the table that has the path: an exact one, else one with names. */
-static const struct http_route *route_of_table(struct http_request *rq, const struct http_route *all)
+/* The tables: the server's own, then those of its parts. Past the last one: NULL. */
+static const struct http_route *table_at(void **part, const struct http_config *cfg, size_t at)
 {
-	rq->part_count = 0;
+	if (at == 0) {
+		*part = cfg->part;
+		return cfg->routes;
+	}
+	if (at > cfg->more_count)
+		return NULL;
+	*part = cfg->more[at - 1].part;
+	return cfg->more[at - 1].routes;
+}
+
+static const struct http_route *route_of_table(struct http_request *rq, const struct http_route *all, bool is_exact)
+{
 	for (const struct http_route *r = all; r->path; r++) {
-		if (strcmp(r->path, rq->path) == 0)
+		if (is_exact ? strcmp(r->path, rq->path) == 0 : strchr(r->path, '{') && matches(rq, r->path))
 			return r;
 	}
-	for (const struct http_route *r = all; r->path; r++) {
-		if (strchr(r->path, '{') && matches(rq, r->path))
-			return r;
-	}
-	rq->part_count = 0;
 	return NULL;
 }
 
-/* The same over all parts. */
+/* The first route that has the path: an exact one of any table, else one with names. */
 static const struct http_route *route_of_path(struct http_request *rq)
 {
 	const struct http_config *cfg   = &rq->server->cfg;
-	const struct http_route  *route = NULL;
+	const struct http_route  *route = NULL, *all;
+	void                     *part;
 
 	rq->part       = cfg->part;
 	rq->part_count = 0;
 	if (!http_path_is_plain(rq->path) || strpbrk(rq->path, "{}"))
 		return NULL;
-	route = route_of_table(rq, cfg->routes);
-	for (size_t i = 0; !route && i < cfg->more_count; i++) {
-		route = route_of_table(rq, cfg->more[i].routes);
-		if (route)
-			rq->part = cfg->more[i].part;
+	for (int pass = 0; !route && pass < 2; pass++) {
+		for (size_t i = 0; !route && (all = table_at(&part, cfg, i)); i++)
+			route = route_of_table(rq, all, pass == 0);
 	}
+	if (route)
+		rq->part = part;
+	else
+		rq->part_count = 0;
 	return route;
 }
 
@@ -77,23 +86,28 @@ static void add_method(struct http_request *rq, const char *method)
 	text_format(rq->methods + len, sizeof(rq->methods) - len, "%s%s%s", len ? ", " : "", method, also);
 }
 
+/* Of the routes of this path, in any table, the one that takes the method; the others' methods are collected. */
 static enum err find(struct http_request *rq)
 {
 	const char              *method = strcmp(rq->method, "HEAD") == 0 ? "GET" : rq->method;
-	const struct http_route *first  = route_of_path(rq);
+	const struct http_route *first  = route_of_path(rq), *all;
+	void                    *part;
 
 	rq->methods[0] = '\0';
 	rq->route      = first;
-	if (!first)
+	if (!first || !first->path) /* one without is the end of a table */
 		return ERR_NOT_FOUND;
-	for (const struct http_route *r = first; r->path; r++) {
-		if (strcmp(r->path, first->path) != 0)
-			continue;
-		if (strcmp(r->method, method) == 0) {
-			rq->route = r;
-			return ERR_OK;
+	for (size_t i = 0; (all = table_at(&part, &rq->server->cfg, i)); i++) {
+		for (const struct http_route *r = all; r->path; r++) {
+			if (strcmp(r->path, first->path) != 0)
+				continue;
+			if (strcmp(r->method, method) == 0) {
+				rq->route = r;
+				rq->part  = part;
+				return ERR_OK;
+			}
+			add_method(rq, r->method);
 		}
-		add_method(rq, r->method);
 	}
 	return ERR_METHOD;
 }

@@ -82,8 +82,11 @@ static void set_phase(struct http_table *t, struct http_slot *s, enum http_phase
 	s->phase       = to;
 	s->since_ms    = now;
 	s->deadline_ms = ms ? now + ms : 0;
-	if (to == HTTP_IDLE)
+	if (to == HTTP_IDLE) {
 		forget_name(t, s);
+		s->client     = (struct addr){ .family = ADDR_NONE };
+		s->has_player = false;
+	}
 }
 
 static void give_slot(struct http_table *t, struct http_slot *s)
@@ -300,10 +303,10 @@ bool http_table_name(struct http_table *t, struct http_slot *s, const struct add
 {
 	bool fits = true;
 
-	if (is_same_client(&s->peer, client))
-		return true;
 	pthread_mutex_lock(&t->lock);
-	if (s->phase != HTTP_CUT && http_share_change(&s->share, &t->shares, client) == ERR_OK) {
+	s->client = *client;
+	if (!is_same_client(&s->peer, client) && s->phase != HTTP_CUT &&
+	    http_share_change(&s->share, &t->shares, client) == ERR_OK) {
 		s->is_named = true;
 		fits        = !is_limited(t, client) || !http_share_over(&s->share, t->cfg.per_address_max);
 	}
@@ -311,6 +314,43 @@ bool http_table_name(struct http_table *t, struct http_slot *s, const struct add
 	if (!fits)
 		metric_inc(M_HTTP_REFUSED_ADDRESS);
 	return fits;
+}
+
+/* --- Bans --- */
+
+void http_table_set_player(struct http_table *t, struct http_slot *s, const uint8_t id[BAN_PLAYER_BYTES])
+{
+	pthread_mutex_lock(&t->lock);
+	memcpy(s->player, id, sizeof(s->player));
+	s->has_player = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool is_meant(const struct ban *b, const struct http_slot *s)
+{
+	return ban_is_address(b, &s->peer) || ban_is_address(b, &s->client) ||
+	       (s->has_player && ban_is_player(b, s->player));
+}
+
+size_t http_table_ban(struct http_table *t, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&t->lock);
+	for (struct list *in = t->slots.next; in != &t->slots; in = in->next) {
+		struct http_slot *s = slot_of(in);
+
+		if (s->phase == HTTP_CUT || !is_meant(b, s))
+			continue;
+		count++;
+		if (!end)
+			continue;
+		metric_inc(M_HTTP_REFUSED_BANNED);
+		log_debug("http", s->id, "banned", "server=%s", t->cfg.name);
+		cut(t, s);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return count;
 }
 
 /* --- Transfers --- */

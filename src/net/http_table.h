@@ -39,6 +39,7 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "net/addr.h"
+#include "net/ban.h"
 #include "net/http_share.h"
 
 #include <pthread.h>
@@ -63,7 +64,10 @@ struct http_slot {
 	uint64_t          id;       /* for logs; never used twice in a process */
 	struct addr       peer;     /* of TCP, not behind the proxy */
 	bool              is_named; /* counts for a client behind the proxy */
-	int               fd;       /* the library's; open until http_table_leave */
+	struct addr       client;   /* of the request, by its head; of no family: none is known */
+	bool              has_player;
+	uint8_t           player[BAN_PLAYER_BYTES]; /* whose request it is */
+	int               fd;                       /* the library's; open until http_table_leave */
 	enum http_phase   phase;
 	int64_t           since_ms;    /* monotonic; when the phase began */
 	int64_t           deadline_ms; /* 0: none */
@@ -120,6 +124,12 @@ void http_table_hear(struct http_table *t, struct http_slot *s);
  * this one, which is to be refused. It counts for him until it is closed.
  */
 bool http_table_name(struct http_table *t, struct http_slot *s, const struct addr *client);
+
+/* The request is this player's, until the connection is IDLE again. */
+void http_table_set_player(struct http_table *t, struct http_slot *s, const uint8_t id[BAN_PLAYER_BYTES]);
+
+/* How many connections this ban is meant for; with end, they are CUT. */
+size_t http_table_ban(struct http_table *t, const struct ban *b, bool end);
 
 /* Moves on, with the deadline of the new phase. False when the connection is CUT: nothing need be done for it. */
 bool http_table_move(struct http_table *t, struct http_slot *s, enum http_phase to);

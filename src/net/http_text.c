@@ -18,6 +18,8 @@ static size_t max_of(const struct http_request *rq)
 enum MHD_Result http_text_begin(struct http_request *rq, int64_t length)
 {
 	rq->text = (struct http_collected){ 0 };
+	if (length < 0 && !rq->has_body && rq->route->body->text->may_be_absent)
+		return MHD_YES;
 	if (length >= 0 && (uint64_t)length <= max_of(rq))
 		return MHD_YES;
 	rq->has_body = true; /* maybe without having said so */

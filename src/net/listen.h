@@ -31,6 +31,21 @@ enum err listen_udp(int *fd, struct addr *bound, const char *text, uint16_t port
 enum err listen_unix(int *fd, const char *path, FILE *report);
 
 /*
+ * Says in the log that a part listens there ("127.0.0.1:80", "unix:/run/x"), and remembers it for listen_places. more: what the
+ * log says behind it, or "". Any thread.
+ */
+void listen_announce(const char *part, const char *address, const char *more);
+
+#define LISTEN_PLACE_BYTES 128
+#define LISTEN_PLACES_MAX  96
+struct listen_place {
+	char part[24];
+	char address[LISTEN_PLACE_BYTES]; /* cut when longer */
+};
+/* All that were announced, in that order; returns how many. Any thread. */
+size_t listen_places(struct listen_place out[LISTEN_PLACES_MAX]);
+
+/*
  * Sets the process's limit of open files to what it may be, at most 131072 (libwebsockets keeps a table with a place
  * for each); returns it.
  */

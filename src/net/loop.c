@@ -5,6 +5,8 @@
 #include "net/loop.h"
 
 #include "base/auto.h"
+#include "base/event.h"
+#include "base/metric.h"
 #include "net/wheel.h"
 #include "net/work.h"
 #include "os/clock.h"
@@ -15,6 +17,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <uv.h>
+
+#define STALL_US 1000000 /* so late is no matter of load any more */
 
 struct signal_watch {
 	struct signal_watch *next;
@@ -41,13 +45,16 @@ struct loop {
 	_Atomic(struct loop_post *) posts; /* the newest first */
 	_Atomic(bool)               stopping;
 	bool                        running, settling;
-	pthread_t                   thread; /* of loop_run, while running */
+	int64_t                     tick_us; /* when the last tick was */
+	pthread_t                   thread;  /* of loop_run, while running */
 	struct work                 work;
 	size_t                      work_count; /* begun and not done */
 	/* Who drains waits for posts here instead of in libuv. */
 	_Atomic(bool)   draining;
 	pthread_mutex_t drain_lock;
 	pthread_cond_t  drain_posted;
+	pthread_mutex_t ask_lock;
+	bool            asks_ended; /* under ask_lock */
 };
 
 void loop_assert_thread(const struct loop *l)
@@ -71,12 +78,26 @@ void *loop_uv(struct loop *l)
 	return &l->uv;
 }
 
+/* The clock's resolution is a millisecond, and a tick is due at the end of one. */
+static void note_lag(struct loop *l)
+{
+	int64_t now_us = clock_lap_us();
+	int64_t lag_us = now_us - l->tick_us - WHEEL_SLOT_MS * 1000 - 1000;
+
+	metric_observe(H_LOOP_LAG, lag_us);
+	if (lag_us > STALL_US)
+		event_emit(E_SERVER_STALLED, event_int("ms", lag_us / 1000));
+	l->tick_us = now_us;
+}
+
 static void on_tick(uv_timer_t *tick)
 {
 	struct loop *l = tick->data;
 
-	if (!l->settling)
-		wheel_run(&l->wheel, loop_now_ms(l));
+	if (l->settling)
+		return;
+	note_lag(l);
+	wheel_run(&l->wheel, loop_now_ms(l));
 }
 
 void timer_set(struct loop *l, struct timer *t, int64_t at_ms)
@@ -159,6 +180,62 @@ static void on_wake(uv_async_t *wake)
 		uv_stop(&l->uv);
 }
 
+struct ask {
+	struct loop_post post;
+	void (*run)(void *arg);
+	void           *arg;
+	pthread_mutex_t lock;
+	pthread_cond_t  answered;
+	bool            is_done;
+};
+
+static void on_ask(struct loop_post *p)
+{
+	struct ask *a = CONTAINER(p, struct ask, post);
+
+	a->run(a->arg);
+	pthread_mutex_lock(&a->lock);
+	a->is_done = true;
+	pthread_cond_signal(&a->answered);
+	pthread_mutex_unlock(&a->lock); /* the asker may free it from here on */
+}
+
+static void await_answer(struct ask *a)
+{
+	pthread_mutex_lock(&a->lock);
+	while (!a->is_done)
+		pthread_cond_wait(&a->answered, &a->lock);
+	pthread_mutex_unlock(&a->lock);
+}
+
+enum err loop_ask(struct loop *l, void (*run)(void *arg), void *arg)
+{
+	struct ask a = { .post = { .run = on_ask }, .run = run, .arg = arg };
+	bool       is_refused;
+
+	pthread_mutex_init(&a.lock, NULL);
+	pthread_cond_init(&a.answered, NULL);
+	pthread_mutex_lock(&l->ask_lock);
+	is_refused = l->asks_ended;
+	if (!is_refused)
+		loop_post(l, &a.post);
+	pthread_mutex_unlock(&l->ask_lock);
+	if (!is_refused)
+		await_answer(&a);
+	pthread_cond_destroy(&a.answered);
+	pthread_mutex_destroy(&a.lock);
+	return is_refused ? ERR_DRAINING : ERR_OK;
+}
+
+void loop_end_asks(struct loop *l)
+{
+	assert(!l->running);
+	pthread_mutex_lock(&l->ask_lock);
+	l->asks_ended = true;
+	pthread_mutex_unlock(&l->ask_lock);
+	run_posts(l);
+}
+
 void loop_stop(struct loop *l)
 {
 	atomic_store(&l->stopping, true);
@@ -208,6 +285,7 @@ struct loop *loop_new(void)
 	work_init(&l->work);
 	pthread_mutex_init(&l->drain_lock, NULL);
 	pthread_cond_init(&l->drain_posted, NULL);
+	pthread_mutex_init(&l->ask_lock, NULL);
 	wheel_init(&l->wheel, loop_now_ms(l));
 
 	uv_prepare_init(&l->uv, &l->before_wait);
@@ -227,6 +305,7 @@ void loop_run(struct loop *l)
 	l->thread     = pthread_self();
 	l->running    = true;
 	l->now->fresh = false;
+	l->tick_us    = clock_lap_us();
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	l->running = false;
 }
@@ -311,6 +390,7 @@ void loop_free(struct loop *l)
 	work_fini(&l->work);
 	pthread_cond_destroy(&l->drain_posted);
 	pthread_mutex_destroy(&l->drain_lock);
+	pthread_mutex_destroy(&l->ask_lock);
 
 	/* Parts close their own handles; what is left here is ours. */
 	uv_walk(&l->uv, close_handle, NULL);

@@ -1,7 +1,7 @@
 /*
  * The loop: one thread that owns every live thing, over libuv. It never waits for a disk, a name or another thread.
  *
- * Everything here is for the loop thread (a debug assertion says so), except loop_post and loop_stop.
+ * Everything here is for the loop thread (a debug assertion says so), except loop_post, loop_ask and loop_stop.
  */
 #ifndef NET_LOOP_H
 #define NET_LOOP_H
@@ -41,6 +41,15 @@ struct loop_post {
 	void (*run)(struct loop_post *p);
 };
 void loop_post(struct loop *l, struct loop_post *p);
+
+/*
+ * Any thread but the loop's: has run(arg) called on the loop thread, and waits until it was. ERR_DRAINING, without a call,
+ * once the loop has ended.
+ */
+enum err loop_ask(struct loop *l, void (*run)(void *arg), void *arg);
+
+/* While the loop does not run (any more): answers the asks that wait, and refuses the others from now on. */
+void loop_end_asks(struct loop *l);
 
 /*
  * Work that may touch files: run on one of a few other threads, then done on the loop. The struct is the caller's own;

@@ -257,6 +257,20 @@ uint64_t splice_bytes(const struct splice *s)
 	return s->bytes;
 }
 
+bool splice_end(struct splice *s, const void *arg)
+{
+	loop_assert_thread(s->loop);
+	for (struct list *at = s->pairs.next; at != &s->pairs; at = at->next) {
+		struct splice_pair *p = CONTAINER(at, struct splice_pair, in_pairs);
+
+		if (p->arg != arg)
+			continue;
+		end(p, true);
+		return true;
+	}
+	return false;
+}
+
 void splice_stop(struct splice *s)
 {
 	loop_assert_thread(s->loop);

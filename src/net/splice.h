@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "net/loop.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,9 @@ enum err splice_begin(struct splice *s, const struct splice_side                
 
 /* Bytes passed on since the start, by all pairs. */
 uint64_t splice_bytes(const struct splice *s);
+
+/* The pair that was begun with this arg is reset; ended follows. False: there is none any more. */
+bool splice_end(struct splice *s, const void *arg);
 
 /* Everybody is reset, what waits is lost; ended follows. */
 void splice_stop(struct splice *s);

@@ -121,6 +121,23 @@ void tcp_stop(struct tcp *t, void (*done)(void *arg), void *arg)
 		tcp_conn_leave(CONTAINER(at, struct tcp_conn, in_conns), TCP_END_STOPPED, now_ms);
 }
 
+size_t tcp_ban(struct tcp *t, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	loop_assert_thread(t->loop);
+	for (struct list *at = t->conns.next; at != &t->conns; at = at->next) {
+		struct tcp_conn *c = CONTAINER(at, struct tcp_conn, in_conns);
+
+		if (c->phase == TCP_CONN_GONE || !ban_is_address(b, &c->peer))
+			continue;
+		count += c->phase < TCP_CONN_CLOSING;
+		if (end)
+			tcp_conn_end(c, TCP_END_BANNED, true);
+	}
+	return count;
+}
+
 void tcp_free(struct tcp *t)
 {
 	if (!t)

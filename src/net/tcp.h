@@ -16,8 +16,10 @@
 #define NET_TCP_H
 
 #include "base/err.h"
+#include "base/metric.h"
 #include "conf/conf.h"
 #include "net/addr.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/tls.h"
 
@@ -37,6 +39,7 @@ enum tcp_end {
 	TCP_END_OURS,      /* tcp_close, tcp_reset */
 	TCP_END_HANDSHAKE, /* TLS failed */
 	TCP_END_STALLED,   /* took nothing of what waited for tcp_listen.stall_ms: reset */
+	TCP_END_BANNED,    /* tcp_ban: reset */
 	TCP_END_STOPPED    /* tcp_stop */
 };
 
@@ -79,7 +82,8 @@ struct tcp_listen {
 	int                       sndbuf_bytes; /* SO_SNDBUF of each connection; 0: the system's */
 	int                       keepalive_idle_s, keepalive_interval_s, keepalive_probes; /* idle 0: none */
 	/* Something waits, here or in the kernel, and the peer acknowledged none of it for so long, or a quarter more; 0: never. */
-	int64_t stall_ms;
+	int64_t     stall_ms;
+	enum metric banned; /* counts those of a banned address, which are closed before anybody hears of them */
 };
 
 enum err tcp_new(struct tcp **out, struct loop *l, const struct conf *conf);
@@ -96,6 +100,9 @@ void tcp_cert_use(struct tcp *t, const struct tls_cert *cert);
 
 /* Nobody is accepted any more, everybody is closed after what waits is sent; done when all are gone or after 5 s. */
 void tcp_stop(struct tcp *t, void (*done)(void *arg), void *arg);
+
+/* How many connections this ban is meant for, by their address; with end, they are reset, and closed follows. */
+size_t tcp_ban(struct tcp *t, const struct ban *b, bool end);
 
 uint64_t           tcp_conn_id(const struct tcp_conn *c); /* for logs; never used twice in a process, nor by ws */
 const struct addr *tcp_conn_peer(const struct tcp_conn *c);

@@ -8,6 +8,11 @@ static void take(void *arg, int fd, const struct addr *peer)
 {
 	const struct tcp_listener *l = arg;
 
+	if (ban_has_address(peer)) {
+		metric_inc(l->on.banned);
+		close(fd);
+		return;
+	}
 	tcp_conn_begin(l, fd, peer, loop_now_ms(l->tcp->loop));
 }
 

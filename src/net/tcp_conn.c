@@ -220,6 +220,7 @@ static void read_some(struct tcp_conn *c, int64_t now_ms)
 	size_t      len  = 0;
 	ssize_t     says = c->wire->read(c, t->turn, c->ssl ? t->turn_cap : t->plain_cap, &len);
 
+	metric_add(M_TCP_BYTES_IN, (int64_t)len);
 	if (len > 0)
 		c->listener->on.handler->bytes(c->data, t->turn, len, now_ms);
 	if (c->phase != TCP_CONN_OPEN) /* the part had enough of it */

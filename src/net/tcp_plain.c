@@ -37,6 +37,7 @@ static ssize_t write_plain(struct tcp_conn *c, int64_t now_ms)
 		if (n < 0)
 			return n;
 		c->written_bytes += (uint64_t)n;
+		metric_add(M_TCP_BYTES_OUT, n);
 		h->sent(c->data, (size_t)n, now_ms);
 		total += n;
 		/*

@@ -74,6 +74,7 @@ static ssize_t write_tls(struct tcp_conn *c, int64_t now_ms)
 		n = wire_tls_write(c->ssl, &c->rest, record, len);
 		if (n == WIRE_BROKEN)
 			return n;
+		metric_add(M_TCP_BYTES_OUT, (int64_t)len);
 		c->listener->on.handler->sent(c->data, len, now_ms);
 		total += (ssize_t)len;
 		if (n == WIRE_AGAIN || (size_t)total >= c->tcp->turn_cap || c->phase == TCP_CONN_GONE)

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "base/metric.h"
+#include "net/ban.h"
 #include "net/udp_batch.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct udp_socket {
 	struct list        in_sockets;
 	struct list        in_sending; /* out holds something */
 	struct udp_out     out;
+	int64_t            out_bytes; /* of what is in it */
 	struct addr        bound;
 };
 
@@ -38,10 +40,14 @@ struct udp {
 
 static void send_all_of(struct udp_socket *s)
 {
+	size_t count   = s->out.count;
 	size_t dropped = udp_out_send(&s->out, s->fd);
 
 	if (dropped > 0)
 		metric_add(M_UDP_DROPPED, (int64_t)dropped);
+	metric_add(M_UDP_DATAGRAMS_OUT, (int64_t)(count - dropped));
+	metric_add(M_UDP_BYTES_OUT, s->out_bytes);
+	s->out_bytes = 0;
 }
 
 static void send_all(struct udp *u)
@@ -54,14 +60,20 @@ static void send_all(struct udp *u)
 
 static void hand_over(struct udp_socket *s, size_t i, int64_t now_ms)
 {
-	const struct udp_in *in = &s->udp->in;
-	struct udp_datagram  d  = { .path  = { .socket = s, .port = ntohs(in->from[i].sin_port) },
-		                    .bytes = in->pieces[i].iov_base,
-		                    .len   = in->msgs[i].msg_len,
-		                    .cap   = in->pieces[i].iov_len };
+	const struct udp_in *in   = &s->udp->in;
+	struct udp_datagram  d    = { .path  = { .socket = s, .port = ntohs(in->from[i].sin_port) },
+		                      .bytes = in->pieces[i].iov_base,
+		                      .len   = in->msgs[i].msg_len,
+		                      .cap   = in->pieces[i].iov_len };
+	struct addr          from = { .family = ADDR_IPV4 };
 	struct in_addr       local;
 
 	memcpy(d.path.ip, &in->from[i].sin_addr, sizeof(d.path.ip));
+	memcpy(from.ip, d.path.ip, sizeof(d.path.ip));
+	if (ban_has_address(&from)) {
+		metric_inc(s->handler.banned);
+		return;
+	}
 	if (s->is_wildcard && udp_in_local(&local, in, i))
 		memcpy(d.path.local_ip, &local, sizeof(d.path.local_ip));
 	s->handler.got(s->handler.part, &d, now_ms);
@@ -108,6 +120,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		count = take_batch(s, &bytes, now_ms);
 		total += count;
 	} while (count == UDP_BATCH && total < TURN_DATAGRAMS && bytes < TURN_BYTES);
+	metric_add(M_UDP_DATAGRAMS_IN, (int64_t)total);
+	metric_add(M_UDP_BYTES_IN, (int64_t)bytes);
 }
 
 enum err udp_new(struct udp **out, struct loop *l)
@@ -191,6 +205,7 @@ void udp_send(const struct udp_path *to, const void *bytes, size_t len)
 	memcpy(&ip, to->ip, sizeof(ip));
 	if (s->out.count == UDP_BATCH)
 		send_all_of(s);
+	s->out_bytes += (int64_t)len;
 	udp_out_add(&s->out, from, ip, to->port, bytes, len);
 	if (!s->udp->gathers)
 		send_all_of(s);

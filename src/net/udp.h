@@ -17,6 +17,7 @@
 #define NET_UDP_H
 
 #include "base/err.h"
+#include "base/metric.h"
 #include "net/addr.h"
 #include "net/loop.h"
 
@@ -45,6 +46,7 @@ struct udp_datagram {
 struct udp_handler {
 	void *part;
 	void (*got)(void *part, struct udp_datagram *d, int64_t now_ms);
+	enum metric banned; /* counts those from a banned address, which are dropped */
 };
 
 /* ERR_NOMEM. */

@@ -2,6 +2,7 @@
 #include "net/ws.h"
 
 #include "net/ws_conn.h"
+#include "os/clock.h"
 #include "os/log.h"
 
 #include <assert.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #define EVENTS_MAX       512
+#define MEASURED_TURNS   16   /* one in so many: the clock is not read for each */
 #define SPARE_BLOCKS_MAX 2048 /* 8 MiB: as many as a turn of very many connections fills */
 
 /*
@@ -26,6 +28,8 @@ static void on_epoll(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
+	if (ws->turn_us == 0 && ++ws->turns % MEASURED_TURNS == 0)
+		ws->turn_us = clock_lap_us();
 	for (int i = 0; i < n; i++)
 		ws_conn_on_events(ready[i].data.ptr, ready[i].events, loop_now_ms(ws->loop));
 }
@@ -36,6 +40,24 @@ static void finish_stop(struct ws *ws)
 
 	ws->stopped = NULL;
 	stopped(ws->stopped_arg);
+}
+
+static void show_traffic(struct ws *ws)
+{
+	const struct ws_traffic *t = &ws->traffic;
+
+	if (t->bytes_in > 0)
+		metric_add(M_WS_BYTES_IN, t->bytes_in);
+	if (t->bytes_out > 0)
+		metric_add(M_WS_BYTES_OUT, t->bytes_out);
+	if (t->messages_in > 0)
+		metric_add(M_WS_MESSAGES_IN, t->messages_in);
+	if (t->messages_out > 0)
+		metric_add(M_WS_MESSAGES_OUT, t->messages_out);
+	if (ws->turn_us != 0 && t->messages_in > 0 && t->bytes_out > 0)
+		metric_observe(H_WS_FORWARD, clock_lap_us() - ws->turn_us);
+	ws->turn_us = 0;
+	ws->traffic = (struct ws_traffic){ 0 };
 }
 
 /* What is said to handlers at the end of a turn can lead to more output, and that to more ends. */
@@ -55,6 +77,7 @@ static void on_flush(struct loop_flush *f)
 		ws_conn_reap(ws, loop_now_ms(ws->loop));
 	}
 	ws_upgrade_settle(ws);
+	show_traffic(ws);
 	metric_set(M_WS_QUEUED_BYTES, (int64_t)ws->output_bytes);
 	metric_set(M_WS_PARTIAL_BYTES, (int64_t)ws->input_bytes);
 	if (ws->stopping && ws->stopped && ws->conn_count == 0)
@@ -99,6 +122,7 @@ enum err ws_new(struct ws **out, struct loop *l, const struct conf *conf, FILE *
 	list_init(&ws->conns);
 	list_init(&ws->dirty);
 	list_init(&ws->ended);
+	list_init(&ws->at_door);
 	ws_blocks_init(&ws->blocks, SPARE_BLOCKS_MAX);
 	init_limits(ws);
 
@@ -134,6 +158,16 @@ void ws_route(struct ws *ws, const char *path, const struct ws_handler *h)
 		route->queue_limits.control_bytes = h->control_max;
 }
 
+void ws_set_door(struct ws *ws, const struct ws_door *door)
+{
+	assert(!ws->door.path && door->handler->message_max <= UINT32_MAX);
+	ws->door = *door;
+	ws->door_route =
+		(struct ws_route){ .path = door->path, .handler = door->handler, .queue_limits = ws->queue_limits };
+	if (door->handler->control_max)
+		ws->door_route.queue_limits.control_bytes = door->handler->control_max;
+}
+
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg)
 {
 	int64_t now_ms = loop_now_ms(ws->loop);
@@ -150,6 +184,29 @@ void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg)
 		else
 			ws_conn_close(c, M_WS_CLOSED_SERVER, now_ms);
 	}
+}
+
+/* Nobody at the door: an operator must not lock himself out. */
+static bool is_meant(const struct ban *b, const struct ws_conn *c)
+{
+	return !c->at_door && c->phase != WS_GONE && (ban_is_address(b, &c->peer) || ban_is_address(b, &c->client));
+}
+
+size_t ws_ban(struct ws *ws, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	loop_assert_thread(ws->loop);
+	for (struct list *at = ws->conns.next; at != &ws->conns; at = at->next) {
+		struct ws_conn *c = CONTAINER(at, struct ws_conn, in_conns);
+
+		if (!is_meant(b, c))
+			continue;
+		count += c->phase < WS_CLOSING;
+		if (end)
+			ws_conn_end(c, M_WS_CLOSED_BANNED, true);
+	}
+	return count;
 }
 
 /* Connections that a stop left over; nobody is told any more. */

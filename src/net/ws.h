@@ -20,6 +20,7 @@
 #include "conf/conf.h"
 #include "net/accept.h"
 #include "net/addr.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/tls.h"
 
@@ -27,8 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #define WS_MESSAGE_BYTES_MAX 65552
+
+#define WS_CALLER_BYTES 256
 
 struct ws;
 struct ws_conn;
@@ -50,6 +54,8 @@ struct ws_handler {
 	void (*closed)(void *data, int64_t now_ms);
 	/* A pong came; also one to a ping of the server's own, which is empty. NULL: nobody asks. */
 	void (*pong)(void *data, const uint8_t *payload, size_t len, int64_t now_ms);
+	/* So many datagrams that waited are lost, since the peer reads too slowly. Calls nothing of this header. NULL: nobody asks. */
+	void (*lost)(void *data, size_t datagrams);
 	/*
 	 * The one subprotocol that is spoken here (at most 62 bytes): chosen when the client offers it, and one who offers
 	 * others only is refused with 400; one who offers none is let in. NULL: what is offered is ignored. A list of over 126
@@ -77,11 +83,49 @@ enum err ws_listen(struct ws *ws, int fd, bool tls);
  */
 void ws_route(struct ws *ws, const char *path, const struct ws_handler *h);
 
+/*
+ * The door: sockets beside those of the players, for few whom the part knows better than any limit of the players does. The path
+ * is the only one there, and has no query. Any Host, Origin and forwarding field is let in; the part judges them when it is told of
+ * the connection. The client is the peer, and limits per address do not count.
+ */
+struct ws_door {
+	const char              *path;
+	const struct ws_handler *handler;
+	size_t                   connections_max; /* before and after their upgrade */
+	/*
+	 * So many are there, all upgraded, and one more comes: ends one that is needed least. False: it needs them all. One that is
+	 * not upgraded goes without asking, the oldest first.
+	 */
+	bool (*make_room)(void *part);
+};
+void     ws_set_door(struct ws *ws, const struct ws_door *door); /* before ws_listen_door; once */
+enum err ws_listen_door(struct ws *ws, int fd);                  /* as ws_listen; also a unix socket */
+
+/* Who comes through the door, as the socket and the request's head say. Nothing of it is judged. */
+struct ws_caller {
+	bool  is_unix;
+	bool  has_uid;
+	uid_t uid; /* of a unix peer */
+	bool  has_origin;
+	bool  is_forwarded;            /* has Forwarded, Via, X-Real-IP or any X-Forwarded-* */
+	char  host[WS_CALLER_BYTES];   /* "": missing, empty, or too long */
+	char  origin[WS_CALLER_BYTES]; /* the same, or it came twice */
+};
+
+/* Of a connection that is being opened. */
+const struct ws_caller *ws_conn_caller(const struct ws_conn *c);
+
 /* New connections get this certificate, those there are notice nothing. NULL does nothing, and so it is without TLS. */
 void ws_cert_use(struct ws *ws, const struct tls_cert *cert);
 
 /* No new connections; every one gets a close; done is called when all are gone or 5 s (limits.ws_close_ms) are over. */
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);
+
+/*
+ * How many connections this ban is meant for, by the address of their client or peer; with end, they are reset, and closed
+ * follows. Newcomers of a banned address are closed at accept, or refused with 403 when a proxy says whose they are.
+ */
+size_t ws_ban(struct ws *ws, const struct ban *b, bool end);
 
 uint64_t           ws_conn_id(const struct ws_conn *c);     /* for logs; never used twice in a process */
 const struct addr *ws_conn_client(const struct ws_conn *c); /* behind trusted proxies; port 0 then */

@@ -8,6 +8,7 @@
 
 #include "os/random.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -100,8 +101,11 @@ static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *cou
 	bool                 exempt = !ws->conf->server_production && addr_is_loopback(peer);
 	bool                 own    = !exempt && !addr_nets_contain(&ws->trusted, peer);
 
+	*why = M_BAN_REFUSED_WS;
+	if (ban_has_address(peer))
+		return false;
 	*why = M_WS_REFUSED_TOTAL;
-	if (ws->conn_count >= (size_t)ws->limits->ws_connections)
+	if (ws->conn_count - ws->door_count >= (size_t)ws->limits->ws_connections)
 		return false;
 	*why = M_WS_REFUSED_RATE;
 	if (own && !within_rate(ws, peer, now_ms))
@@ -124,6 +128,10 @@ static void take_connection(void *arg, int fd, const struct addr *peer)
 	struct ws_conn     *c;
 	enum metric         why;
 
+	if (l->is_door) {
+		ws_door_take(l->ws, fd, peer, now_ms);
+		return;
+	}
 	if (!is_welcome(l, peer, &counted, &why, now_ms)) {
 		metric_inc(why);
 		close(fd);
@@ -142,7 +150,7 @@ static void take_connection(void *arg, int fd, const struct addr *peer)
 		ws_conn_end(c, l->is_tls ? M_WS_REFUSED_HANDSHAKE : M_WS_REFUSED_MEMORY, true);
 }
 
-enum err ws_listen(struct ws *ws, int fd, bool tls)
+static enum err add_listener(struct ws *ws, int fd, bool tls, bool door)
 {
 	struct ws_listener *l  = calloc(1, sizeof(*l));
 	struct accept_to    to = { .take         = take_connection,
@@ -157,9 +165,10 @@ enum err ws_listen(struct ws *ws, int fd, bool tls)
 		close(fd);
 		return e;
 	}
-	l->ws     = ws;
-	l->is_tls = tls;
-	e         = acceptor_new(&l->acceptor, ws->loop, fd, &to);
+	l->ws      = ws;
+	l->is_tls  = tls;
+	l->is_door = door;
+	e          = acceptor_new(&l->acceptor, ws->loop, fd, &to);
 	if (e != ERR_OK) {
 		free(l);
 		return e;
@@ -167,6 +176,17 @@ enum err ws_listen(struct ws *ws, int fd, bool tls)
 	l->next       = ws->listeners;
 	ws->listeners = l;
 	return ERR_OK;
+}
+
+enum err ws_listen(struct ws *ws, int fd, bool tls)
+{
+	return add_listener(ws, fd, tls, false);
+}
+
+enum err ws_listen_door(struct ws *ws, int fd)
+{
+	assert(ws->door.path);
+	return add_listener(ws, fd, false, true);
 }
 
 void ws_accept_stop(struct ws *ws)

@@ -1,6 +1,7 @@
 /* The life of a connection: phases, deadlines, the end. */
 #include "net/ws_conn.h"
 
+#include "base/auto.h"
 #include "os/log.h"
 
 #include <stdlib.h>
@@ -25,6 +26,11 @@ bool ws_conn_is_forwarded(const struct ws_conn *c)
 bool ws_conn_is_exempt(const struct ws_conn *c)
 {
 	return c->is_exempt;
+}
+
+const struct ws_caller *ws_conn_caller(const struct ws_conn *c)
+{
+	return c->caller;
 }
 
 void ws_conn_wake_at(struct ws_conn *c, int64_t at_ms)
@@ -54,7 +60,9 @@ static int64_t next_look_ms(const struct ws_conn *c, int64_t now_ms)
 /* Whoever waits that long for a datagram is better served with a new one. */
 static void drop_old(struct ws_conn *c, int64_t now_ms)
 {
-	metric_add(M_WS_DROPPED_OLD, (int64_t)ws_queue_drop_old(&c->queue, now_ms));
+	struct ws_dropped dropped = { .old = ws_queue_drop_old(&c->queue, now_ms) };
+
+	ws_conn_count_dropped(c, &dropped);
 	ws_conn_count(c);
 }
 
@@ -113,6 +121,7 @@ struct ws_conn *ws_conn_new(struct ws *ws, int fd, const struct addr *peer, int6
 	timer_init(&c->timer, on_timer);
 	list_init(&c->in_dirty);
 	list_init(&c->in_ended);
+	list_init(&c->in_door);
 	list_append(&ws->conns, &c->in_conns);
 	ws->conn_count++;
 	metric_inc(M_WS_CONNECTIONS);
@@ -167,6 +176,7 @@ static void read_some(struct ws_conn *c, int64_t now_ms)
 			ws_conn_end(c, M_WS_CLOSED_PEER, false);
 			return;
 		}
+		ws->traffic.bytes_in += n;
 		ws_conn_on_bytes(c, ws->turn, (size_t)n, now_ms);
 	} while (holds_input(c));
 }
@@ -278,6 +288,7 @@ void ws_conn_open(struct ws_conn *c, struct ssl_st *ssl, int64_t now_ms)
 	c->wire        = ssl ? &ws_wire_tls : &ws_wire_plain;
 	c->ssl         = ssl;
 	c->data        = c->handler->opened(c->handler->part, c, now_ms);
+	free(TAKE(c->caller));
 	metric_inc(M_WS_UPGRADED);
 	if (!c->data)
 		ws_conn_close(c, M_WS_CLOSED_SERVER, now_ms);
@@ -390,6 +401,7 @@ static void free_conn(struct ws_conn *c)
 
 	log_debug("ws", c->id, "ends", "connections=%zu", ws->conn_count - 1);
 	ws_release(c);
+	ws_door_release(c);
 	list_remove(&c->in_conns);
 	ws_input_fini(&c->input);
 	free(c->kept);

@@ -77,11 +77,19 @@ struct ws_conn {
 	int64_t           deadline_ms; /* of HEAD, CLOSING, LINGER */
 	struct timer      timer;
 	struct list       in_conns, in_ended;
-	struct lws       *wsi;  /* the library's side of it; NULL once that is gone */
-	struct ssl_st    *ssl;  /* its TLS session; NULL on a plain connection */
-	struct wire_rest *rest; /* of the TLS wire: bytes it owes; NULL: none */
+	bool              at_door;
+	struct list       in_door; /* of those at the door, the oldest first */
+	struct ws_caller *caller;  /* at the door, until it is opened */
+	struct lws       *wsi;     /* the library's side of it; NULL once that is gone */
+	struct ssl_st    *ssl;     /* its TLS session; NULL on a plain connection */
+	struct wire_rest *rest;    /* of the TLS wire: bytes it owes; NULL: none */
 	uint64_t          id;
 	struct addr       peer, client;
+};
+
+/* Counted here, and shown at the end of a turn. */
+struct ws_traffic {
+	int64_t messages_in, messages_out, bytes_in, bytes_out;
 };
 
 struct ws_route {
@@ -93,7 +101,7 @@ struct ws_route {
 struct ws_listener {
 	struct ws_listener *next;
 	struct ws          *ws;
-	bool                is_tls;
+	bool                is_tls, is_door;
 	struct acceptor    *acceptor;
 };
 
@@ -104,6 +112,10 @@ struct ws {
 	struct addr_nets       trusted;
 	struct ws_route        routes[WS_ROUTES_MAX];
 	size_t                 route_count;
+	struct ws_door         door; /* path NULL: there is none */
+	struct ws_route        door_route;
+	struct list            at_door;
+	size_t                 door_count; /* of conn_count */
 	struct ws_listener    *listeners;
 	struct ws_upgrader    *upgrader;
 	struct ssl_ctx_st     *tls;      /* what new TLS sessions are made from; NULL: no TLS
@@ -118,7 +130,10 @@ struct ws {
 	struct ws_blocks       blocks;
 	struct ws_queue_limits queue_limits;
 	size_t                 output_bytes, input_bytes; /* of all connections */
-	uint8_t               *turn;                      /* what one connection sent in this turn */
+	struct ws_traffic      traffic;                   /* of this turn */
+	uint64_t               turns;
+	int64_t                turn_us; /* when this turn began to read, if it is measured; 0: it is not */
+	uint8_t               *turn;    /* what one connection sent in this turn */
 	size_t                 turn_cap;
 	bool                   stopping;
 	void (*stopped)(void *arg); /* NULL once called */
@@ -136,6 +151,16 @@ bool ws_admit_client(struct ws_conn *c, enum metric *why, int64_t now_ms);
 
 /* Gives back what the connection was counted for. */
 void ws_release(struct ws_conn *c);
+
+/* ws_door.c */
+
+/* A connection came to the door: takes it, or closes fd. */
+void ws_door_take(struct ws *ws, int fd, const struct addr *peer, int64_t now_ms);
+
+/* Notes what the head says of who comes. */
+void ws_door_note(struct ws_conn *c, const char *head, size_t len);
+
+void ws_door_release(struct ws_conn *c);
 
 /* ws_conn.c: from accept to the end */
 
@@ -214,6 +239,9 @@ void ws_conn_tell_drained(struct ws_conn *c, int64_t now_ms);
 /* Answers a ping, sends one of our own. */
 void ws_conn_put_pong(struct ws_conn *c, const uint8_t *payload, size_t len, int64_t now_ms);
 void ws_conn_put_ping(struct ws_conn *c);
+
+/* Datagrams that had waited are gone: counted, and the handler is told. */
+void ws_conn_count_dropped(struct ws_conn *c, const struct ws_dropped *dropped);
 
 /* Keeps the totals of ws after queue or input changed; over a total, the largest connection is ended. */
 void ws_conn_count(struct ws_conn *c);

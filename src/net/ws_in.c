@@ -20,6 +20,7 @@ static void on_event(struct ws_conn *c, const struct ws_input_event *e, int64_t 
 	switch (e->what) {
 	case WS_INPUT_MESSAGE:
 		c->message_ms = 0;
+		c->ws->traffic.messages_in++;
 		if (c->phase == WS_OPEN)
 			c->handler->message(c->data, e->data, e->len, now_ms);
 		break;

@@ -57,12 +57,14 @@ static void after_put(struct ws_conn *c)
 		ws_conn_flush(c, loop_now_ms(c->ws->loop));
 }
 
-static void count_dropped(const struct ws_dropped *dropped)
+void ws_conn_count_dropped(struct ws_conn *c, const struct ws_dropped *dropped)
 {
-	if (dropped->full)
-		metric_add(M_WS_DROPPED_FULL, (int64_t)dropped->full);
-	if (dropped->old)
-		metric_add(M_WS_DROPPED_OLD, (int64_t)dropped->old);
+	if (dropped->full + dropped->old == 0)
+		return;
+	metric_add(M_WS_DROPPED_FULL, (int64_t)dropped->full);
+	metric_add(M_WS_DROPPED_OLD, (int64_t)dropped->old);
+	if (c->handler && c->handler->lost && c->data)
+		c->handler->lost(c->data, dropped->full + dropped->old);
 }
 
 /* A whole frame among the control messages. */
@@ -77,6 +79,7 @@ static bool put_control(struct ws_conn *c, enum ws_opcode opcode, const void *da
 	memcpy(at, head, head_len);
 	if (len > 0)
 		memcpy(at + head_len, data, len);
+	c->ws->traffic.messages_out += opcode == WS_TEXT || opcode == WS_BINARY;
 	return true;
 }
 
@@ -138,12 +141,14 @@ void ws_send_buffer(struct ws_conn *c, struct ws_buffer *b, size_t len)
 
 	assert(len > 0 && WS_FRAME_HEAD_BYTES_MAX + len <= block->cap);
 	memcpy(block->data + begin, head, head_len);
-	if (c->phase != WS_OPEN)
+	if (c->phase != WS_OPEN) {
 		ws_block_free(&c->ws->blocks, block);
-	else if (ws_block_put(&c->queue, block, begin, WS_FRAME_HEAD_BYTES_MAX + (uint32_t)len))
+	} else if (ws_block_put(&c->queue, block, begin, WS_FRAME_HEAD_BYTES_MAX + (uint32_t)len)) {
+		c->ws->traffic.messages_out++;
 		after_put(c);
-	else
+	} else {
 		ws_conn_close(c, M_WS_CLOSED_CONTROL_FULL, loop_now_ms(c->ws->loop));
+	}
 }
 
 static bool put_datagram(struct ws_conn *c, enum ws_opcode opcode, uint32_t tag, struct iovec parts[2], int64_t now_ms)
@@ -154,7 +159,7 @@ static bool put_datagram(struct ws_conn *c, enum ws_opcode opcode, uint32_t tag,
 	struct ws_dropped dropped  = { 0 };
 	uint8_t          *at       = ws_queue_put_datagram(&c->queue, head_len + len, tag, now_ms, &dropped);
 
-	count_dropped(&dropped);
+	ws_conn_count_dropped(c, &dropped);
 	if (!at) {
 		metric_inc(M_WS_DROPPED_FULL);
 		return false;
@@ -166,6 +171,7 @@ static bool put_datagram(struct ws_conn *c, enum ws_opcode opcode, uint32_t tag,
 			memcpy(at, parts[i].iov_base, parts[i].iov_len);
 			at += parts[i].iov_len;
 		}
+	c->ws->traffic.messages_out += opcode == WS_BINARY;
 	after_put(c);
 	return true;
 }
@@ -229,6 +235,7 @@ static bool write_queue(struct ws_conn *c, int64_t now_ms)
 
 	if (ws_queue_bytes(&c->queue) < before)
 		c->sent_ms = now_ms;
+	c->ws->traffic.bytes_out += (int64_t)(before - ws_queue_bytes(&c->queue));
 	ws_conn_count(c);
 	if (n == WIRE_BROKEN)
 		ws_conn_end(c, M_WS_CLOSED_PEER, false);

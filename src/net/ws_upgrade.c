@@ -217,6 +217,20 @@ static bool choose_subprotocol(struct ws_upgrader *u, struct lws *wsi, const str
 	return !h->subprotocol || has_wanted;
 }
 
+/* As on_upgrade_request. A query may hold anything, a token that was to be a secret for one. */
+static int on_door_request(struct lws *wsi, struct ws_conn *c)
+{
+	char path[PATH_BYTES_MAX];
+
+	if (lws_hdr_copy(wsi, path, sizeof(path), WSI_TOKEN_GET_URI) <= 0 || strcmp(path, c->ws->door.path) != 0)
+		return refuse(wsi, c, "404 Not Found", M_WS_REFUSED_UPGRADE);
+	if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_URI_ARGS) > 0 ||
+	    !choose_subprotocol(c->ws->upgrader, wsi, c->ws->door.handler))
+		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
+	ws_conn_route(c, &c->ws->door_route);
+	return 0;
+}
+
 /* 0: let the library go on; -1: hang up, after an answer. */
 static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
 {
@@ -225,6 +239,8 @@ static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
 
 	if (!c || !asks_for_websocket(wsi))
 		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_UPGRADE);
+	if (c->at_door)
+		return on_door_request(wsi, c);
 	if (!has_good_origin(c->ws, wsi))
 		return refuse(wsi, c, "403 Forbidden", M_WS_REFUSED_ORIGIN);
 	route = find_route(c->ws, wsi);
@@ -236,6 +252,8 @@ static int on_upgrade_request(struct lws *wsi, struct ws_conn *c)
 		set_client_from_library(c, wsi);
 	if (!c->has_client)
 		return refuse(wsi, c, "400 Bad Request", M_WS_REFUSED_FORWARDED);
+	if (ban_has_address(&c->client))
+		return refuse(wsi, c, "403 Forbidden", M_BAN_REFUSED_WS);
 	if (!ws_admit_client(c, &why, loop_now_ms(c->ws->loop)))
 		return refuse(wsi, c, "503 Service Unavailable", why);
 	ws_conn_route(c, route);
@@ -484,12 +502,15 @@ void ws_upgrade_peek(struct ws_conn *c, uint32_t events)
 		return;
 	}
 
+	if (c->at_door)
+		ws_door_note(c, head, end);
 	if (end == 0 || has_lost_line(head, end) ||
 	    ws_peek_fields(&fields, head, end, c->ws->conf->http_client_address_header) != ERR_OK) {
 		refuse_unread(c, head, (size_t)n);
 		return;
 	}
-	set_client(c, fields.has_forwarded ? fields.forwarded : NULL, fields.forwarded_len);
+	if (!c->at_door)
+		set_client(c, fields.has_forwarded ? fields.forwarded : NULL, fields.forwarded_len);
 	ws_conn_watch(c, 0);
 	lws_rx_flow_control(c->wsi, 1);
 }

@@ -100,3 +100,11 @@ int64_t clock_wall_ms(void)
 {
 	return read_ms(CLOCK_REALTIME) + wall_offset_ms();
 }
+
+int64_t clock_lap_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}

@@ -18,4 +18,7 @@ int64_t clock_mono_ms(void);
 /* Milliseconds since 1970-01-01 UTC. */
 int64_t clock_wall_ms(void);
 
+/* Microseconds since an arbitrary moment, which no test moves: for how long something took. */
+int64_t clock_lap_us(void);
+
 #endif

@@ -12,6 +12,7 @@
  *	p2p_start.c	start, plans, links up and down
  *	p2p_links.c	groups, LINK, LINK_ACK and RELAY frames
  *	p2p_guard.c	what an address may use
+ *	p2p_admin.c	what operators see and do
  */
 #ifndef P2P_P2P_INSIDE_H
 #define P2P_P2P_INSIDE_H
@@ -34,7 +35,8 @@ struct p2p_session {
 	struct p2p        *p2p;
 	struct ws_conn    *ws;
 	uint64_t           id;
-	struct addr        addr; /* of the control connection */
+	struct addr        addr;     /* of the control connection */
+	int64_t            since_ms; /* wall clock */
 	bool               is_exempt, has_hello, is_leaving;
 	bool               is_choked;  /* too much waits for it: its connection is closing */
 	uint8_t            digest[32]; /* SHA-256 of the player key */
@@ -74,6 +76,7 @@ struct p2p_place {
 };
 
 struct p2p {
+	bool                 is_draining; /* no new room */
 	struct loop         *loop;
 	const struct conf   *conf;
 	struct store        *store;
@@ -135,6 +138,8 @@ enum p2p_end {
 	P2P_END_SILENT,
 	P2P_END_REPLACED,
 	P2P_END_WAITING,
+	P2P_END_OPERATOR,
+	P2P_END_BANNED,
 	P2P_END_SERVER
 };
 void p2p_session_end(struct p2p_session *s, enum p2p_end why);                    /* without a status */
@@ -160,8 +165,9 @@ void     p2p_ip_text(char out[ADDR_TEXT_BYTES], const struct p2p_endpoint *e);
 enum p2p_error p2p_take_locals(struct p2p_session *s, const struct p2p_request *r);
 
 /* p2p_rooms.c: out of its room, with all that follows; and s, of the same player, comes to the seat of from, if that has one. */
-void           p2p_session_leave(struct p2p_session *s, int64_t now_ms);
-void           p2p_session_take_over(struct p2p_session *from, struct p2p_session *s, int64_t now_ms);
+void p2p_session_leave(struct p2p_session *s, int64_t now_ms);
+void p2p_room_empty(struct p2p *p, struct p2p_room *room); /* everybody is told, and leaves; it is gone then */
+void p2p_session_take_over(struct p2p_session *from, struct p2p_session *s, int64_t now_ms);
 enum p2p_error p2p_own_room(const struct p2p_session *s,
                             const struct p2p_request *r); /* the one that it names, or none */
 

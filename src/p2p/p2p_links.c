@@ -59,6 +59,8 @@ static bool send_frame(struct p2p_session *to, unsigned flags, const uint8_t *fr
 		ws_close(to->ws);
 	else
 		ws_send(to->ws, frame, len);
+	if (!to->is_choked)
+		metric_add(M_P2P_BYTES, (int64_t)len);
 	return !to->is_choked;
 }
 

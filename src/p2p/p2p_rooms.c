@@ -1,6 +1,7 @@
 /*
  * Rooms, live: who makes one, comes and leaves.
  */
+#include "base/event.h"
 #include "p2p/p2p_inside.h"
 
 #include "base/metric.h"
@@ -45,6 +46,7 @@ static void publish(const struct p2p *p)
 
 static void close_room(struct p2p *p, struct p2p_room *room)
 {
+	event_emit(E_P2P_ROOM_CLOSED, event_word("room", room->name));
 	p2p_groups_clear(room);
 	p2p_link_clear(room);
 	wipe_secret(room->keys, sizeof(room->keys));
@@ -127,7 +129,7 @@ static enum p2p_error make_room(struct p2p_room **out, struct p2p_session *s, si
 	enum p2p_room_says says = P2P_ROOM_TAKEN;
 	char               name[P2P_ROOM_NAME_BYTES];
 
-	if (!p2p_guard_room(p->guard, &s->addr, s->is_exempt))
+	if (p->is_draining || !p2p_guard_room(p->guard, &s->addr, s->is_exempt))
 		return P2P_ERR_ROOM_LIMIT;
 	for (int i = 0; i < NAME_TRIES && says == P2P_ROOM_TAKEN; i++) {
 		draw_name(name);
@@ -137,6 +139,7 @@ static enum p2p_error make_room(struct p2p_room **out, struct p2p_session *s, si
 		p2p_guard_room_gone(p->guard, &s->addr, s->is_exempt);
 		return error_of(says);
 	}
+	event_emit(E_P2P_ROOM_MADE, event_word("room", (*out)->name), event_word("player", s->member.uid));
 	(*out)->is_counted = !s->is_exempt;
 	(*out)->maker      = s->addr;
 	return P2P_ERR_NONE;
@@ -207,8 +210,10 @@ static enum p2p_error find_game(struct p2p_room **out, struct p2p_session *s, co
 
 	enum p2p_error e = error_of(p2p_room_make(out, &p->rooms, name, (size_t)p->conf->limits.p2p_members));
 
-	if (e == P2P_ERR_NONE)
-		(*out)->is_game = true;
+	if (e != P2P_ERR_NONE)
+		return e;
+	(*out)->is_game = true;
+	event_emit(E_P2P_ROOM_MADE, event_word("room", name), event_null("player"));
 	return e;
 }
 
@@ -219,6 +224,16 @@ void p2p_set_games(struct p2p *p, p2p_game_asker ask, void *arg)
 }
 
 /* The last one who leaves closes it. */
+void p2p_room_empty(struct p2p *p, struct p2p_room *room)
+{
+	for (size_t left = room->count; left > 0; left--) {
+		struct p2p_session *s = p2p_session_of(room->members[left - 1]);
+
+		p2p_tell(s, member_news(s, "left"));
+		p2p_session_leave(s, loop_now_ms(p->loop));
+	}
+}
+
 void p2p_game_over(struct p2p *p, uint32_t code)
 {
 	char             name[P2P_ROOM_NAME_BYTES];
@@ -226,12 +241,8 @@ void p2p_game_over(struct p2p *p, uint32_t code)
 
 	text_format(name, sizeof(name), GAME_PREFIX "%06u", code);
 	room = p2p_room_find(&p->rooms, name);
-	for (size_t left = room ? room->count : 0; left > 0; left--) {
-		struct p2p_session *s = p2p_session_of(room->members[left - 1]);
-
-		p2p_tell(s, member_news(s, "left"));
-		p2p_session_leave(s, loop_now_ms(p->loop));
-	}
+	if (room)
+		p2p_room_empty(p, room);
 }
 
 /* --- p2p.join and p2p.leave --- */

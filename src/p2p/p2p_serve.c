@@ -5,9 +5,12 @@
 
 #include "base/auto.h"
 #include "base/base64.h"
+#include "base/event.h"
 #include "base/hex.h"
 #include "base/metric.h"
 #include "crypt/hash.h"
+#include "net/addr_event.h"
+#include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
 #include "p2p/p2p_inside.h"
@@ -30,13 +33,25 @@ static void publish(const struct p2p *p)
 
 /* Ends */
 
+static const char *end_word(enum p2p_end why)
+{
+	static const char *const words[] = {
+		[P2P_END_PEER] = "peer",     [P2P_END_NO_HELLO] = "no_hello", [P2P_END_MESSAGE] = "message",
+		[P2P_END_SILENT] = "silent", [P2P_END_REPLACED] = "replaced", [P2P_END_WAITING] = "waiting",
+		[P2P_END_SERVER] = "server",
+	};
+
+	return words[why];
+}
+
 static void count_end(enum p2p_end why)
 {
 	static const enum metric metrics[] = {
 		[P2P_END_PEER] = M_P2P_CLOSED_PEER,         [P2P_END_NO_HELLO] = M_P2P_CLOSED_HELLO,
 		[P2P_END_MESSAGE] = M_P2P_CLOSED_MESSAGE,   [P2P_END_SILENT] = M_P2P_CLOSED_SILENT,
 		[P2P_END_REPLACED] = M_P2P_CLOSED_REPLACED, [P2P_END_WAITING] = M_P2P_CLOSED_WAITING,
-		[P2P_END_SERVER] = M_P2P_CLOSED_SERVER,
+		[P2P_END_OPERATOR] = M_P2P_CLOSED_OPERATOR, [P2P_END_SERVER] = M_P2P_CLOSED_SERVER,
+		[P2P_END_BANNED] = M_P2P_CLOSED_BANNED,
 	};
 
 	metric_inc(metrics[why]);
@@ -66,6 +81,9 @@ static bool begin_end(struct p2p_session *s, enum p2p_end why)
 		return false;
 	s->is_leaving = true;
 	count_end(why);
+	if (s->has_hello)
+		event_emit(E_P2P_SESSION_GONE, event_word("player", s->member.uid),
+		           event_word("reason", end_word(why)));
 	log_debug("p2p", s->id, "ends", "player=%s why=%d", s->member.uid, (int)why);
 	timer_clear(&s->timer);
 	forget(s);
@@ -243,6 +261,11 @@ void p2p_on_hello(struct p2p_session *s, const struct p2p_request *r, int64_t no
 		p2p_refuse(s, r, P2P_ERR_BAD_PLAYER);
 		return;
 	}
+	if (ban_has_player(digest)) {
+		metric_inc(M_BAN_REFUSED_P2P);
+		p2p_refuse(s, r, P2P_ERR_NOT_ALLOWED);
+		return;
+	}
 	if (kind != JSON_IS_MISSING && kind != JSON_IS_BOOL) {
 		p2p_refuse(s, r, P2P_ERR_BAD_REQUEST);
 		return;
@@ -260,6 +283,7 @@ void p2p_on_hello(struct p2p_session *s, const struct p2p_request *r, int64_t no
 	}
 	publish(s->p2p);
 	log_debug("p2p", s->id, "hello", "player=%s", s->member.uid);
+	event_emit(E_P2P_SESSION, event_word("player", s->member.uid), event_addr("from", &s->addr));
 	welcome(s, r);
 	s->ponged_ms = now_ms;
 	ping(s, now_ms);
@@ -296,6 +320,7 @@ static void *on_opened(void *part, struct ws_conn *c, int64_t now_ms)
 	s->id        = ws_conn_id(c);
 	s->addr      = *client;
 	s->is_exempt = is_exempt;
+	s->since_ms  = clock_wall_ms();
 	timer_init(&s->timer, on_timer);
 	p2p_nat_init(s);
 	list_append(&p->sessions, &s->in_sessions);
@@ -374,6 +399,40 @@ enum err p2p_new(struct p2p **out, struct loop *loop, struct store *store, const
 		                             .control_max = (size_t)conf->limits.p2p_waiting };
 	*out          = p;
 	return ERR_OK;
+}
+
+void p2p_drain(struct p2p *p, bool on)
+{
+	p->is_draining = on;
+}
+
+static void forget_endpoint(struct p2p_endpoint *e, const struct ban *b)
+{
+	struct addr a = { .family = ADDR_IPV4 };
+
+	memcpy(a.ip, e->ip, sizeof(e->ip));
+	if (e->is_set && ban_is_address(b, &a))
+		e->is_set = false;
+}
+
+size_t p2p_ban(struct p2p *p, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	for (struct list *at = p->sessions.next; at != &p->sessions; at = at->next) {
+		struct p2p_session *s = CONTAINER(at, struct p2p_session, in_sessions);
+
+		if (end) {
+			forget_endpoint(&s->member.mapped, b);
+			forget_endpoint(&s->offered, b);
+		}
+		if (s->is_leaving || !s->has_hello || !ban_is_player(b, s->digest))
+			continue;
+		count++;
+		if (end)
+			p2p_session_end(s, P2P_END_BANNED);
+	}
+	return count;
 }
 
 void p2p_stop(struct p2p *p)

@@ -8,12 +8,16 @@
 #ifndef P2P_P2P_SERVE_H
 #define P2P_P2P_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/udp.h"
 #include "net/ws.h"
 #include "store/store.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct p2p;
@@ -37,6 +41,18 @@ void p2p_set_games(struct p2p *p, p2p_game_asker ask, void *arg);
 /* The game with this code is over: its room ends. */
 void p2p_game_over(struct p2p *p, uint32_t code);
 
+/*
+ * How many sessions this ban of a player is meant for; with end, they are closed. By a ban of an address outside addresses from
+ * there are forgotten; connections are net/ws's.
+ */
+size_t p2p_ban(struct p2p *p, const struct ban *b, bool end);
+
 void p2p_stop(struct p2p *p);
+
+/* While on, no new room is made (room_limit); those of running games are no new ones. Loop thread. */
+void p2p_drain(struct p2p *p, bool on);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route p2p_admin_routes[];
 
 #endif

@@ -278,7 +278,9 @@ enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
 		return ERR_OK;
 	e = bind_all(p, fds, report);
 	for (int i = 0; i < P2P_SOCKETS && e == ERR_OK; i++) {
-		struct udp_handler handler = { .part = &p->places[i], .got = on_datagram };
+		struct udp_handler handler = { .part   = &p->places[i],
+			                       .got    = on_datagram,
+			                       .banned = M_BAN_REFUSED_P2P_UDP };
 		struct addr        bound   = { .family = ADDR_IPV4, .port = p->bound[i].port };
 
 		p->places[i].p2p = p;
@@ -320,8 +322,7 @@ void p2p_announce(const struct p2p *p)
 		if (!p->sockets[i])
 			continue;
 		p2p_endpoint_text(text, &p->bound[i]);
-		log_info("server", 0, "listens", "part=%s address=%s over=udp", rows[i].is_alt ? "p2p-alt" : "p2p",
-		         text);
+		listen_announce(rows[i].is_alt ? "p2p-alt" : "p2p", text, " over=udp");
 	}
 	if (!p->sockets[P2P_AP])
 		log_info("server", 0, "no-udp", "part=p2p p2p.listen1 is empty: no NAT check and no STUN");

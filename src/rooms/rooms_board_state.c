@@ -30,6 +30,7 @@ struct rooms_board {
 	uint64_t         number; /* 32 bits; one more is behind all of the title */
 	bool             is_lower_better;
 	struct tree      by_rank, by_name;
+	uint32_t         reserved;
 };
 
 struct rooms_boards {
@@ -37,6 +38,7 @@ struct rooms_boards {
 	struct tree          boards; /* by title, then number */
 	struct pool          rows;
 	uint64_t             last_seq;
+	uint32_t             reserved; /* of the one board that has some */
 };
 
 #define ROW_BY_RANK(node) CONST_CONTAINER(node, struct row, by_rank)
@@ -81,7 +83,7 @@ static int compare_boards(const struct tree_node *na, const struct tree_node *nb
 	return titles ? titles : (a->number > b->number) - (a->number < b->number);
 }
 
-static bool is_better(const struct rooms_board *board, int64_t a, int64_t b)
+bool rooms_board_is_better(const struct rooms_board *board, int64_t a, int64_t b)
 {
 	return board->is_lower_better ? a < b : a > b;
 }
@@ -132,6 +134,22 @@ size_t rooms_boards_count(const struct rooms_boards *b)
 size_t rooms_boards_rows(const struct rooms_boards *b)
 {
 	return b->rows.used;
+}
+
+bool rooms_board_is_full(const struct rooms_boards *b, const struct rooms_board *board)
+{
+	return (int64_t)rooms_board_rows(board) + board->reserved >= b->limits->rooms_rows_per_board;
+}
+
+bool rooms_boards_are_full(const struct rooms_boards *b)
+{
+	return rooms_boards_rows(b) + b->reserved >= (size_t)b->limits->rooms_rows;
+}
+
+void rooms_board_reserve(struct rooms_boards *b, struct rooms_board *board, uint32_t count)
+{
+	b->reserved     = count;
+	board->reserved = count;
 }
 
 /* How many boards come before the one of this title and number. */
@@ -301,35 +319,43 @@ static uint32_t change_row(struct rooms_board *board, struct row *row, const str
 	return place(board, row, as, comment);
 }
 
-static void drop_row(struct rooms_recorded *out, struct rooms_boards *b, struct rooms_board *board, struct row *row)
+static void drop_row(struct rooms_boards *b, struct rooms_board *board, struct row *row)
 {
-	out->has_dropped = true;
-	rooms_fold(out->dropped, row->name);
 	tree_remove(&board->by_rank, &row->by_rank);
 	tree_remove(&board->by_name, &row->by_name);
 	mem_free(row->comment);
 	pool_give(&b->rows, row);
 }
 
+/* NULL: there are no rows; all places may be reserved. */
+static struct row *worst_of(const struct rooms_board *board)
+{
+	uint32_t rows = rooms_board_rows(board);
+
+	return rows > 0 ? CONTAINER(tree_at(&board->by_rank, rows - 1), struct row, by_rank) : NULL;
+}
+
 static enum rooms_code record_new(struct rooms_recorded *out, struct rooms_boards *b, struct rooms_board *board,
                                   const struct rooms_row *as)
 {
-	bool        is_full = rooms_board_rows(board) >= b->limits->rooms_rows_per_board;
-	struct row *worst   = NULL;
+	struct row *worst = NULL;
 
-	if (is_full) {
-		worst = CONTAINER(tree_at(&board->by_rank, rooms_board_rows(board) - 1), struct row, by_rank);
-		if (!is_better(board, as->score, worst->score))
+	if (rooms_board_is_full(b, board)) {
+		worst = worst_of(board);
+		if (!worst || !rooms_board_is_better(board, as->score, worst->score))
 			return ROOMS_LIMIT;
-	} else if (rooms_boards_rows(b) >= (size_t)b->limits->rooms_rows) {
+	} else if (rooms_boards_are_full(b)) {
 		return ROOMS_LIMIT;
 	}
 	/* First the one that may fail. The new one is better, so that its rank stays when the worst goes. */
 	out->rank = add_row(b, board, as);
 	if (out->rank == 0)
 		return ROOMS_LIMIT;
-	if (worst)
-		drop_row(out, b, board, worst);
+	if (worst) {
+		out->has_dropped = true;
+		rooms_fold(out->dropped, worst->name);
+		drop_row(b, board, worst);
+	}
 	out->is_changed = out->is_new = true;
 	return ROOMS_FINE;
 }
@@ -337,7 +363,7 @@ static enum rooms_code record_new(struct rooms_recorded *out, struct rooms_board
 static enum rooms_code record_again(struct rooms_recorded *out, struct rooms_board *board, struct row *row,
                                     const struct rooms_row *as)
 {
-	if (!is_better(board, as->score, row->score)) {
+	if (!rooms_board_is_better(board, as->score, row->score)) {
 		out->rank = rank_of(board, row);
 		return ROOMS_FINE;
 	}
@@ -371,6 +397,67 @@ enum rooms_code rooms_board_load_row(struct rooms_boards *b, struct rooms_board 
 	return ROOMS_FINE;
 }
 
+/* Operators */
+
+bool rooms_board_get(struct rooms_row *out, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
+{
+	const struct row *row = find_row(board, name);
+
+	if (row)
+		*out = show(row);
+	return row != NULL;
+}
+
+bool rooms_board_remove(struct rooms_boards *b, struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
+{
+	struct row *row = find_row(board, name);
+
+	if (row)
+		drop_row(b, board, row);
+	return row != NULL;
+}
+
+uint32_t rooms_board_clear(struct rooms_boards *b, struct rooms_board *board, uint64_t seq_max,
+                           void (*gone)(void *arg, const uint8_t name[ROOMS_NAME_BYTES]), void *arg)
+{
+	struct tree_walk  w = tree_walk_from(&board->by_rank, 0);
+	struct row       *rows[ROOMS_CLEAR_MOST];
+	struct tree_node *n;
+	uint32_t          count = 0;
+
+	/* No walk goes on over a tree that changes. */
+	while (count < ROOMS_CLEAR_MOST && (n = tree_walk_next(&w))) {
+		struct row *row = CONTAINER(n, struct row, by_rank);
+
+		if (row->seq <= seq_max)
+			rows[count++] = row;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t name[ROOMS_NAME_BYTES];
+
+		memcpy(name, rows[i]->name, sizeof(name));
+		drop_row(b, board, rows[i]);
+		gone(arg, name);
+	}
+	return count;
+}
+
+uint64_t rooms_boards_take_seqs(struct rooms_boards *b, size_t count)
+{
+	uint64_t before = b->last_seq;
+
+	b->last_seq += count;
+	return before;
+}
+
+enum rooms_code rooms_board_put(struct rooms_boards *b, struct rooms_board *board, const struct rooms_row *row)
+{
+	struct row *old = find_row(board, row->name);
+
+	assert(row->seq <= b->last_seq);
+	return (old ? change_row(board, old, row) : add_row(b, board, row)) ? ROOMS_FINE : ROOMS_LIMIT;
+}
+
 /* Questions */
 
 uint32_t rooms_board_rank_of(struct rooms_row *out, const struct rooms_board *board,
@@ -401,14 +488,45 @@ uint32_t rooms_board_walk(const struct rooms_board *board, uint32_t start, uint3
 	return given;
 }
 
-void rooms_boards_each(const struct rooms_boards *b,
-                       void (*board)(void *arg, const struct rooms_board *board, const struct rooms_row *leader),
-                       void *arg)
+uint32_t rooms_board_rank_behind(const struct rooms_board *board, int64_t score, uint64_t seq)
 {
-	struct tree_walk  w = tree_walk_from(&b->boards, 0);
+	struct row probe = { .score = score, .seq = seq };
+
+	return tree_before(&board->by_rank, &probe.by_rank) + (tree_find(&board->by_rank, &probe.by_rank) ? 2 : 1);
+}
+
+uint32_t rooms_board_walk_names(const struct rooms_board *board, const uint8_t after[ROOMS_NAME_BYTES], uint32_t count,
+                                void (*row)(void *arg, const struct rooms_row *r), void *arg)
+{
+	struct row        probe;
+	uint32_t          at = 0, given = 0;
+	struct tree_walk  w;
 	struct tree_node *n;
 
-	while ((n = tree_walk_next(&w))) {
+	if (after) {
+		memcpy(probe.name, after, sizeof(probe.name));
+		at = tree_before(&board->by_name, &probe.by_name) +
+		     (tree_find(&board->by_name, &probe.by_name) ? 1 : 0);
+	}
+	w = tree_walk_from(&board->by_name, at);
+	for (; given < count && (n = tree_walk_next(&w)); given++) {
+		struct rooms_row shown = show(ROW_BY_NAME(n));
+
+		row(arg, &shown);
+	}
+	return given;
+}
+
+/* At most count from this position on. */
+static uint32_t walk_boards(const struct rooms_boards *b, uint32_t at_first, uint32_t count,
+                            void (*board)(void *arg, const struct rooms_board *board, const struct rooms_row *leader),
+                            void *arg)
+{
+	struct tree_walk  w     = tree_walk_from(&b->boards, at_first);
+	uint32_t          given = 0;
+	struct tree_node *n;
+
+	for (; given < count && (n = tree_walk_next(&w)); given++) {
 		const struct rooms_board *at     = BOARD(n);
 		struct tree_node         *first  = tree_at(&at->by_rank, 0);
 		struct rooms_row          leader = { 0 };
@@ -417,4 +535,20 @@ void rooms_boards_each(const struct rooms_boards *b,
 			leader = show(ROW_BY_RANK(first));
 		board(arg, at, &leader);
 	}
+	return given;
+}
+
+uint32_t rooms_boards_walk(const struct rooms_boards *b, const uint8_t title[ROOMS_TITLE_BYTES], uint64_t number,
+                           uint32_t count,
+                           void (*board)(void *arg, const struct rooms_board *board, const struct rooms_row *leader),
+                           void *arg)
+{
+	return walk_boards(b, boards_before(b, title, number), count, board, arg);
+}
+
+void rooms_boards_each(const struct rooms_boards *b,
+                       void (*board)(void *arg, const struct rooms_board *board, const struct rooms_row *leader),
+                       void *arg)
+{
+	walk_boards(b, 0, UINT32_MAX, board, arg);
 }

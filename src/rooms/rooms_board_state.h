@@ -71,6 +71,38 @@ enum rooms_code rooms_board_record(struct rooms_recorded *out, struct rooms_boar
  */
 enum rooms_code rooms_board_load_row(struct rooms_boards *b, struct rooms_board *board, const struct rooms_row *row);
 
+/* --- What operators do --- */
+
+/* The player's row without its rank. False: he has none. */
+bool rooms_board_get(struct rooms_row *out, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES]);
+
+/* False: he has none. */
+bool rooms_board_remove(struct rooms_boards *b, struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES]);
+
+/*
+ * Removes rows up to this seq, ROOMS_CLEAR_MOST of them at most, and says the name of each to gone; returns how many: 0 when
+ * there are none any more.
+ */
+#define ROOMS_CLEAR_MOST 128
+uint32_t rooms_board_clear(struct rooms_boards *b, struct rooms_board *board, uint64_t seq_max,
+                           void (*gone)(void *arg, const uint8_t name[ROOMS_NAME_BYTES]), void *arg);
+
+/* So many numbers for rows that are put, behind all that were given; the one before the first of them. */
+uint64_t rooms_boards_take_seqs(struct rooms_boards *b, size_t count);
+
+/* Sets the player's row, better or not, with this seq, whatever the limits. LIMIT: out of memory, nothing is changed. */
+enum rooms_code rooms_board_put(struct rooms_boards *b, struct rooms_board *board, const struct rooms_row *row);
+
+/* Whether a score is better than another one on this board. */
+bool rooms_board_is_better(const struct rooms_board *board, int64_t a, int64_t b);
+
+/* So many places are kept for rows that will be put, and count as rows of others. 0: none any more. One board at a time. */
+void rooms_board_reserve(struct rooms_boards *b, struct rooms_board *board, uint32_t count);
+
+/* No new row without another one's going; none at all. What is reserved counts. */
+bool rooms_board_is_full(const struct rooms_boards *b, const struct rooms_board *board);
+bool rooms_boards_are_full(const struct rooms_boards *b);
+
 /* The player's row and rank; 0: he has none. The name in any case. */
 uint32_t rooms_board_rank_of(struct rooms_row *out, const struct rooms_board *board,
                              const uint8_t name[ROOMS_NAME_BYTES]);
@@ -78,6 +110,22 @@ uint32_t rooms_board_rank_of(struct rooms_row *out, const struct rooms_board *bo
 /* Rows from rank start (from 1) on, at most count; each call gives the next. Returns how many were given. */
 uint32_t rooms_board_walk(const struct rooms_board *board, uint32_t start, uint32_t count,
                           void (*row)(void *arg, uint32_t rank, const struct rooms_row *r), void *arg);
+
+/* The rank of the first row behind where this score and seq have their place, whether or not there is such a row. */
+uint32_t rooms_board_rank_behind(const struct rooms_board *board, int64_t score, uint64_t seq);
+
+/*
+ * Rows in the order of their names, those behind this name (NULL: from the first), at most count: one after the other this gives
+ * each row of a board that changes meanwhile, and none twice. Returns how many were given.
+ */
+uint32_t rooms_board_walk_names(const struct rooms_board *board, const uint8_t after[ROOMS_NAME_BYTES], uint32_t count,
+                                void (*row)(void *arg, const struct rooms_row *r), void *arg);
+
+/* Boards from this title and number on (2^32: behind all of the title), at most count, as rooms_boards_each gives them. */
+uint32_t rooms_boards_walk(const struct rooms_boards *b, const uint8_t title[ROOMS_TITLE_BYTES], uint64_t number,
+                           uint32_t count,
+                           void (*board)(void *arg, const struct rooms_board *board, const struct rooms_row *leader),
+                           void *arg);
 
 /* All boards, by title, then number: for the status page. leader is valid when rows > 0. */
 void rooms_boards_each(const struct rooms_boards *b,

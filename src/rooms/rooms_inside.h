@@ -8,7 +8,10 @@
  *	rooms_hold.c	players for whom so much waits that what they ask waits too
  *	rooms_udp.c	probes and relayed datagrams
  *	rooms_leg.c	legs of streams
+ *	rooms_ban.c	who is to go because of a ban
  *	rooms_log.c	log lines and counters
+ *	rooms_admin.c	rooms and players for operators; rooms_admin_boards.c boards, rooms_csv.c their CSV
+ *	rooms_change.c	what operators change on boards
  *	rooms_status.c	the status page; rooms_snapshot.c copies what it shows, rooms_page.c makes text of that
  */
 #ifndef ROOMS_ROOMS_INSIDE_H
@@ -48,6 +51,7 @@ struct rooms_peer {
 	struct list         in_peers, in_leaving, in_going_on;
 	struct timer        timer; /* of silence, or of a leg */
 	int64_t             heard_ms;
+	int64_t             since_ms; /* connected */
 	/* a player's */
 	struct rooms_player player;
 	bool                is_named; /* he has said HELLO, and counts as a player */
@@ -61,6 +65,7 @@ struct rooms_peer {
 	size_t   rest_len;
 	/* a leg's */
 	struct rooms_offer offer;
+	uint8_t            title[ROOMS_TITLE_BYTES], name[ROOMS_NAME_BYTES]; /* of the player whose it is */
 	struct rooms_peer *other; /* of the leg that connected, once it is spliced: the one that accepted */
 };
 
@@ -88,6 +93,7 @@ struct rooms {
 	struct loop_post     go_on_post;
 	size_t               queued_bytes, partial_bytes;
 	struct timer         offers_timer, stream_timer;
+	struct list          changes;         /* of boards, by operators: the first is under way */
 	uint64_t             stream_bytes;    /* of splice_bytes: counted so far */
 	uint8_t (*titles)[ROOMS_TITLE_BYTES]; /* of rooms.titles */
 	bool is_stopping, is_go_on_posted;
@@ -104,8 +110,8 @@ void rooms_peer_init(struct rooms *r);
 void rooms_peer_send(struct rooms_peer *p, const void *frame, size_t len);
 
 /*
- * Ends it as if it were disconnected, but for what waits for it: SILENT, NO_HELLO, REPLACED, PEER and SERVER let that go out
- * first. Only marks it: its room mates are told, and its socket is closed, by rooms_settle. Harmless for one that is leaving.
+ * Ends it as if it were disconnected, but for what waits for it: SILENT, NO_HELLO, REPLACED, PEER, SERVER and OPERATOR let that
+ * go out first. Only marks it: its room mates are told, and its socket is closed, by rooms_settle. Harmless for one that is leaving.
  */
 void rooms_give_up(struct rooms_peer *p, enum rooms_end why);
 
@@ -121,6 +127,9 @@ void rooms_peer_take(struct rooms_peer *p, const uint8_t *bytes, size_t len, int
 /* The input that it holds has changed; is thrown away. */
 void rooms_peer_count_input(struct rooms_peer *p);
 void rooms_peer_drop_input(struct rooms_peer *p);
+
+/* Gauges are what they are now. */
+void rooms_publish(const struct rooms *r);
 
 /* rooms_out.c */
 

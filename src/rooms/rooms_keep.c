@@ -7,6 +7,9 @@
  * One job is under way at a time, and what changes meanwhile waits anew, also when it is a row of that job: the later one is
  * written later. The job is not lazy, because nobody else may come to ride with: what waits is given to the store
  * limits.rooms_keep_ms after it came, or as soon as there is enough for a whole job.
+ *
+ * An operator's change (a guest) is a job of its own, before which no other one is under way, and behind which none is begun until
+ * the boards show it: whatever waits then is newer, or is made to follow.
  */
 #include "rooms/rooms_keep.h"
 
@@ -55,21 +58,24 @@ struct keep_job {
 };
 
 struct rooms_keep {
-	struct loop         *loop;
-	struct store        *store;
-	const struct limits *limits;
-	struct pool          changes; /* waiting and under way */
-	struct list          waiting; /* oldest first */
-	struct tree          by_row;  /* the same */
-	struct timer         timer;
-	struct job_port      port;
-	struct keep_job      job, last; /* last: what waits at the end */
-	bool                 is_under_way;
-	bool                 is_late;    /* the last try failed, or the store was too busy for it */
-	bool                 is_failing; /* it failed */
-	bool                 has_failed; /* the store, for good */
-	bool                 has_lost;
-	bool                 is_stopping;
+	struct loop             *loop;
+	struct store            *store;
+	const struct limits     *limits;
+	struct pool              changes; /* waiting and under way */
+	struct list              waiting; /* oldest first */
+	struct tree              by_row;  /* the same */
+	struct timer             timer;
+	struct job_port          port;
+	struct keep_job          job, last; /* last: what waits at the end */
+	struct job_port          guest_port;
+	struct rooms_keep_guest *guest;    /* NULL: nobody visits */
+	enum err                 late_for; /* why the last try failed */
+	bool                     is_under_way;
+	bool                     is_late;    /* the last try failed, or the store was too busy for it */
+	bool                     is_failing; /* it failed */
+	bool                     has_failed; /* the store, for good */
+	bool                     has_lost;
+	bool                     is_stopping;
 };
 
 static int compare_rows(const struct tree_node *na, const struct tree_node *nb)
@@ -169,7 +175,8 @@ static void note_late(struct rooms_keep *k, enum err why)
 {
 	if (!k->is_late)
 		log_warn("rooms", 0, "keeps-late", "rows=%zu error=%s", k->changes.used, err_name(why));
-	k->is_late = true;
+	k->is_late  = true;
+	k->late_for = why;
 }
 
 static void take(struct rooms_keep *k, struct keep_job *j, size_t rows_max)
@@ -193,19 +200,10 @@ static void set_timer(struct rooms_keep *k)
 	timer_set(k->loop, &k->timer, since_ms + k->limits->rooms_keep_ms);
 }
 
-/* What waits, or what failed before; at most one job is under way. */
-static void hand_over(struct rooms_keep *k)
+static void submit_rows(struct rooms_keep *k)
 {
-	if (k->is_under_way || k->has_failed || k->is_stopping)
-		return;
-	timer_clear(&k->timer);
-	/* What failed is tried as it was: rows that still wait take no more room however often they change. */
-	if (!k->is_late)
-		take(k, &k->job, JOB_ROWS);
-	if (k->job.count == 0)
-		return;
+	enum err e = store_submit(k->store, &k->job.job);
 
-	enum err e      = store_submit(k->store, &k->job.job);
 	k->is_under_way = e == ERR_OK;
 	k->has_failed   = e == ERR_STORE;
 	if (e == ERR_OK)
@@ -213,6 +211,19 @@ static void hand_over(struct rooms_keep *k)
 	note_late(k, e);
 	if (!k->has_failed)
 		set_timer(k);
+}
+
+/* What waits, or what failed before; at most one job is under way. */
+static void hand_over(struct rooms_keep *k)
+{
+	if (k->is_under_way || k->has_failed || k->is_stopping || k->guest)
+		return;
+	timer_clear(&k->timer);
+	/* What failed is tried as it was: rows that still wait take no more room however often they change. */
+	if (!k->is_late)
+		take(k, &k->job, JOB_ROWS);
+	if (k->job.count > 0)
+		submit_rows(k);
 }
 
 static void on_timer(struct timer *t, int64_t now_ms)
@@ -228,6 +239,86 @@ static void give_rows(struct rooms_keep *k, struct keep_job *j, size_t count)
 		pool_give(&k->changes, CONTAINER(list_take_first(&j->rows), struct change, in));
 	j->count -= count;
 	note_count(k);
+}
+
+/* Guests */
+
+static enum err run_guest(struct job *job, struct db *db)
+{
+	struct rooms_keep_guest *g = CONTAINER(job, struct rooms_keep_guest, job);
+
+	return g->run(g, db);
+}
+
+static void done_guest(struct job *job, enum err result)
+{
+	struct rooms_keep_guest *g = CONTAINER(job, struct rooms_keep_guest, job);
+
+	g->done(g, result);
+}
+
+static void run_guest_post(struct loop_post *post)
+{
+	struct job *job = &CONTAINER(post, struct rooms_keep_guest, post)->job;
+
+	job->done(job, job->result);
+}
+
+static void deliver_guest(struct job *first, void *arg)
+{
+	struct rooms_keep *k = arg;
+
+	for (struct job *next, *j = first; j; j = next) {
+		next = j->next;
+		loop_post(k->loop, &CONTAINER(j, struct rooms_keep_guest, job)->post);
+	}
+}
+
+/* Rows that could not be written, and are still to be, would be written behind the guest's. */
+static enum err can_visit(const struct rooms_keep *k)
+{
+	if (k->is_stopping)
+		return ERR_DRAINING;
+	if (k->has_failed)
+		return ERR_STORE;
+	return k->job.count > 0 && k->is_late ? k->late_for : ERR_OK;
+}
+
+/* No job is under way. Rows for which the last one had no time go first. */
+static void submit_guest(struct rooms_keep *k)
+{
+	struct rooms_keep_guest *g = k->guest;
+	enum err                 e;
+
+	if (k->job.count > 0 && !k->is_late)
+		submit_rows(k);
+	if (k->is_under_way)
+		return;
+	e = can_visit(k);
+	if (e == ERR_OK)
+		e = store_submit(k->store, &g->job);
+	g->is_submitted = e == ERR_OK;
+	if (e != ERR_OK)
+		g->done(g, e);
+}
+
+void rooms_keep_visit(struct rooms_keep *k, struct rooms_keep_guest *g)
+{
+	assert(!k->guest);
+	g->keep         = k;
+	g->is_submitted = false;
+	g->post.run     = run_guest_post;
+	g->job = (struct job){ .port = &k->guest_port, .surface = SURFACE_ROOMS, .run = run_guest, .done = done_guest };
+	k->guest = g;
+	if (!k->is_under_way)
+		submit_guest(k);
+}
+
+void rooms_keep_visit_over(struct rooms_keep *k)
+{
+	k->guest = NULL;
+	if (k->changes.used > 0 && !k->is_under_way)
+		hand_over(k);
 }
 
 static void note_result(struct rooms_keep *k, const struct keep_job *j, enum err result)
@@ -255,7 +346,9 @@ static void done_job(struct job *job, enum err result)
 	note_result(k, j, result);
 	if (result == ERR_OK)
 		give_rows(k, j, j->written);
-	if (result == ERR_OK && (j->count > 0 || tree_count(&k->by_row) >= JOB_ROWS))
+	if (k->guest)
+		submit_guest(k);
+	else if (result == ERR_OK && (j->count > 0 || tree_count(&k->by_row) >= JOB_ROWS))
 		hand_over(k);
 	else if (k->changes.used > 0)
 		set_timer(k);
@@ -286,6 +379,8 @@ void rooms_keep_stop(struct rooms_keep *k)
 		return;
 	k->is_stopping = true;
 	timer_clear(&k->timer);
+	if (k->guest && !k->guest->is_submitted)
+		k->guest->done(k->guest, ERR_DRAINING);
 	take(k, &k->last, SIZE_MAX);
 	if (k->changes.used == 0)
 		return;
@@ -308,25 +403,34 @@ bool rooms_keep_can(const struct rooms_keep *k)
 	       k->changes.used + ROWS_OF_A_SCORE <= k->changes.max && store_health(k->store) != STORE_FAILING;
 }
 
+static struct change *find_change(const struct rooms_keep *k, const struct rooms_board *board,
+                                  const uint8_t folded[ROOMS_NAME_BYTES])
+{
+	struct change     probe = { .row.number = rooms_board_number(board) };
+	struct tree_node *n;
+
+	memcpy(probe.row.title, rooms_board_title(board), sizeof(probe.row.title));
+	memcpy(probe.row.folded, folded, sizeof(probe.row.folded));
+	n = tree_find(&k->by_row, &probe.by_row);
+	return n ? CONTAINER(n, struct change, by_row) : NULL;
+}
+
 /* The change of this row that waits; a new one when there is none. NULL when out of memory. */
 static struct change *change_of(struct rooms_keep *k, const struct rooms_board *board,
                                 const uint8_t folded[ROOMS_NAME_BYTES])
 {
-	struct change probe = { .row.number = rooms_board_number(board) };
+	struct change *c = find_change(k, board, folded);
 
-	memcpy(probe.row.title, rooms_board_title(board), sizeof(probe.row.title));
-	memcpy(probe.row.folded, folded, sizeof(probe.row.folded));
-
-	struct tree_node *n = tree_find(&k->by_row, &probe.by_row);
-	if (n)
-		return CONTAINER(n, struct change, by_row);
-
-	struct change *c = pool_take(&k->changes);
+	if (c)
+		return c;
+	c = pool_take(&k->changes);
 	if (!c) {
 		log_error("rooms", 0, "keeps", "error=%s", err_name(ERR_NOMEM));
 		return NULL;
 	}
-	*c          = probe;
+	c->row.number = rooms_board_number(board);
+	memcpy(c->row.title, rooms_board_title(board), sizeof(c->row.title));
+	memcpy(c->row.folded, folded, sizeof(c->row.folded));
 	c->order    = rooms_board_order(board);
 	c->since_ms = loop_now_ms(k->loop);
 	list_append(&k->waiting, &c->in);
@@ -334,15 +438,13 @@ static struct change *change_of(struct rooms_keep *k, const struct rooms_board *
 	return c;
 }
 
-static void note_row(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
+/* What is to be kept, as the board has it. */
+static void copy_row(struct change *c, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
 {
-	uint8_t          folded[ROOMS_NAME_BYTES];
 	struct rooms_row row;
 
-	rooms_fold(folded, name);
-
-	struct change *c = rooms_board_rank_of(&row, board, name) ? change_of(k, board, folded) : NULL;
-	if (!c)
+	c->is_dropped = !rooms_board_get(&row, board, name);
+	if (c->is_dropped)
 		return;
 	memcpy(c->row.name, row.name, sizeof(c->row.name));
 	memcpy(c->row.comment, row.comment, row.comment_len);
@@ -350,7 +452,34 @@ static void note_row(struct rooms_keep *k, const struct rooms_board *board, cons
 	c->row.score       = row.score;
 	c->row.recorded_ms = (int64_t)row.recorded_s * 1000;
 	c->row.seq         = row.seq;
-	c->is_dropped      = false;
+}
+
+static void note_row(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
+{
+	uint8_t        folded[ROOMS_NAME_BYTES];
+	struct change *c;
+
+	rooms_fold(folded, name);
+	c = change_of(k, board, folded);
+	if (c)
+		copy_row(c, board, name);
+}
+
+void rooms_keep_rewrite(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
+{
+	note_row(k, board, name);
+	note_count(k);
+}
+
+void rooms_keep_follow(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES])
+{
+	uint8_t        folded[ROOMS_NAME_BYTES];
+	struct change *c;
+
+	rooms_fold(folded, name);
+	c = find_change(k, board, folded);
+	if (c)
+		copy_row(c, board, name);
 }
 
 static void note_dropped(struct rooms_keep *k, const struct rooms_board *board, const uint8_t folded[ROOMS_NAME_BYTES])
@@ -453,10 +582,11 @@ enum err rooms_keep_new(struct rooms_keep **out, struct loop *loop, struct store
 		fprintf(report, "cannot load the leaderboards: %s\n", err_people(ERR_NOMEM));
 		return ERR_NOMEM;
 	}
-	k->loop   = loop;
-	k->store  = store;
-	k->limits = &conf->limits;
-	k->port   = (struct job_port){ .deliver = deliver, .arg = k };
+	k->loop       = loop;
+	k->store      = store;
+	k->limits     = &conf->limits;
+	k->port       = (struct job_port){ .deliver = deliver, .arg = k };
+	k->guest_port = (struct job_port){ .deliver = deliver_guest, .arg = k };
 	pool_init(&k->changes, sizeof(struct change), (size_t)conf->limits.rooms_keep_rows);
 	list_init(&k->waiting);
 	tree_init(&k->by_row, compare_rows);

@@ -39,6 +39,33 @@ bool rooms_keep_can(const struct rooms_keep *k);
 void rooms_keep_recorded(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
                          const struct rooms_recorded *what);
 
+/*
+ * What an operator changes, written for itself: between the rows of players, so that what was recorded before is on disk before,
+ * and what is recorded from rooms_keep_visit on waits until rooms_keep_visit_over. One at a time.
+ *
+ *	visit -> (a job is under way: waits for it) -> run, on disk -> done -> the boards are made so -> visit_over
+ *
+ * done comes on the loop, once, perhaps within rooms_keep_visit: with the error of run, or without run having been called where
+ * rows of players cannot be written at the moment, or ever.
+ */
+struct rooms_keep_guest {
+	enum err (*run)(struct rooms_keep_guest *g, struct db *db);
+	void (*done)(struct rooms_keep_guest *g, enum err result);
+
+	/* the keeper's */
+	struct rooms_keep *keep;
+	struct job         job;
+	struct loop_post   post;
+	bool               is_submitted;
+};
+void rooms_keep_visit(struct rooms_keep *k, struct rooms_keep_guest *g);
+void rooms_keep_visit_over(struct rooms_keep *k);
+
+/* During a visit: the board has another row of this name, or none any more, and what waits of it from before must not undo that. */
+void rooms_keep_follow(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES]);
+/* The same where nothing may wait of it: it is written anew, as the board has it. */
+void rooms_keep_rewrite(struct rooms_keep *k, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES]);
+
 /* Before store_stop: hands over all that waits, so that nothing is lost. What is recorded later is not kept. */
 void rooms_keep_stop(struct rooms_keep *k);
 

@@ -186,6 +186,19 @@ static void wait_for_target(struct rooms_peer *p, const uint8_t *rest, size_t re
 	publish(r);
 }
 
+/* Of a frame that was fine: there is such a player. */
+static void note_owner(struct rooms_peer *p, uint8_t type, const uint8_t *payload, size_t len)
+{
+	const struct rooms_player *owner;
+	struct rooms_request       r;
+
+	rooms_parse(&r, type, payload, len);
+	owner = rooms_find_user(&p->rooms->state, r.user_id);
+	assert(owner);
+	memcpy(p->title, owner->title, sizeof(p->title));
+	memcpy(p->name, owner->name, sizeof(p->name));
+}
+
 void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload, size_t len, const uint8_t *rest,
                      size_t rest_len, int64_t now_ms)
 {
@@ -194,6 +207,8 @@ void rooms_leg_begin(struct rooms_peer *p, uint8_t type, const uint8_t *payload,
 	enum rooms_code     code;
 
 	code = rooms_on_leg(&p->rooms->streams, &p->offer, &accepted, &req, type, payload, len, now_ms);
+	if (code == ROOMS_FINE)
+		note_owner(p, type, payload, len);
 	rooms_peer_drop_input(p);
 	if (code != ROOMS_FINE)
 		fail(p, req, code);

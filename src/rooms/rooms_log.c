@@ -1,8 +1,10 @@
 #include "rooms/rooms_log.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "net/addr_event.h"
 #include "os/log.h"
 #include "rooms/rooms_inside.h"
 
@@ -16,17 +18,19 @@
 /* clang-format off */
 static const struct {
 	enum metric metric;
-	const char *word;
+	const char *code, *word; /* for programs; for people */
 } ends[] = {
-	[ROOMS_END_PEER]          = { M_ROOMS_CLOSED_PEER,          "peer" },
-	[ROOMS_END_SILENT]        = { M_ROOMS_CLOSED_SILENT,        "silent" },
-	[ROOMS_END_NO_HELLO]      = { M_ROOMS_CLOSED_NO_HELLO,      "no_hello" },
-	[ROOMS_END_REPLACED]      = { M_ROOMS_CLOSED_REPLACED,      "replaced" },
-	[ROOMS_END_OUTPUT]        = { M_ROOMS_CLOSED_OUTPUT,        "output (it does not read)" },
-	[ROOMS_END_OUTPUT_BUDGET] = { M_ROOMS_CLOSED_OUTPUT_BUDGET, "output_budget (too much waits for all)" },
-	[ROOMS_END_INPUT_BUDGET]  = { M_ROOMS_CLOSED_INPUT_BUDGET,  "input_budget (too many frames are incomplete or wait)" },
-	[ROOMS_END_MEMORY]        = { M_ROOMS_CLOSED_MEMORY,        "memory" },
-	[ROOMS_END_SERVER]        = { M_ROOMS_CLOSED_SERVER,        "server" },
+	[ROOMS_END_PEER]          = { M_ROOMS_CLOSED_PEER,          "peer", "peer" },
+	[ROOMS_END_SILENT]        = { M_ROOMS_CLOSED_SILENT,        "silent", "silent" },
+	[ROOMS_END_NO_HELLO]      = { M_ROOMS_CLOSED_NO_HELLO,      "no_hello", "no_hello" },
+	[ROOMS_END_REPLACED]      = { M_ROOMS_CLOSED_REPLACED,      "replaced", "replaced" },
+	[ROOMS_END_OUTPUT]        = { M_ROOMS_CLOSED_OUTPUT,        "output", "output (it does not read)" },
+	[ROOMS_END_OUTPUT_BUDGET] = { M_ROOMS_CLOSED_OUTPUT_BUDGET, "output_budget", "output_budget (too much waits for all)" },
+	[ROOMS_END_INPUT_BUDGET]  = { M_ROOMS_CLOSED_INPUT_BUDGET,  "input_budget", "input_budget (too many frames are incomplete or wait)" },
+	[ROOMS_END_MEMORY]        = { M_ROOMS_CLOSED_MEMORY,        "memory", "memory" },
+	[ROOMS_END_SERVER]        = { M_ROOMS_CLOSED_SERVER,        "server", "server" },
+	[ROOMS_END_OPERATOR]      = { M_ROOMS_CLOSED_OPERATOR,      "operator", "operator" },
+	[ROOMS_END_BANNED]        = { M_ROOMS_CLOSED_BANNED,        "banned", "banned" },
 };
 
 static const struct {
@@ -86,6 +90,22 @@ static const char *about(char out[PLAYER_TEXT_BYTES], const struct rooms_player 
 	return out;
 }
 
+static struct event_field title_of(const struct rooms_player *p)
+{
+	return event_text("title", p->title, rooms_text_len(p->title, sizeof(p->title)));
+}
+
+static struct event_field name_of(const struct rooms_player *p)
+{
+	return event_text("name", p->name, rooms_text_len(p->name, sizeof(p->name)));
+}
+
+void rooms_log_in(const struct rooms_peer *p)
+{
+	event_emit(E_ROOM_PLAYER_IN, event_int("user", p->player.user_id), title_of(&p->player), name_of(&p->player),
+	           event_addr("from", &p->addr));
+}
+
 void rooms_log_hello(struct rooms_log *log, const struct rooms_peer *p)
 {
 	char text[PLAYER_TEXT_BYTES], addr[ADDR_TEXT_BYTES];
@@ -101,6 +121,9 @@ void rooms_log_ended(struct rooms_log *log, const struct rooms_peer *p)
 	char text[PLAYER_TEXT_BYTES];
 
 	metric_inc(ends[p->end].metric);
+	if (p->is_named)
+		event_emit(E_ROOM_PLAYER_OUT, event_int("user", p->player.user_id), title_of(&p->player),
+		           name_of(&p->player), event_word("reason", ends[p->end].code));
 	if (p->is_named && is_told(log))
 		log_info("rooms", p->id, "ends", "%s reason=%s", about(text, &p->player), ends[p->end].word);
 }
@@ -192,6 +215,9 @@ static uint64_t room_of(const struct rooms_peer *p, const uint8_t *payload, size
 
 void rooms_log_request(const struct rooms_peer *p, uint8_t type, const uint8_t *payload, size_t len)
 {
+	if (type == ROOMS_CREATE_ROOM && p->replied == ROOMS_ROOM_JOINED)
+		event_emit(E_ROOM_MADE, event_int("room", (int64_t)p->room_id), title_of(&p->player),
+		           event_int("user", p->player.user_id));
 	if (!log_is_on(LOG_DEBUG))
 		return;
 	if (p->replied == ROOMS_ERROR) {

@@ -28,7 +28,9 @@ enum rooms_end {
 	ROOMS_END_OUTPUT_BUDGET,
 	ROOMS_END_INPUT_BUDGET,
 	ROOMS_END_MEMORY,
-	ROOMS_END_SERVER
+	ROOMS_END_SERVER,
+	ROOMS_END_OPERATOR,
+	ROOMS_END_BANNED
 };
 
 enum rooms_refusal {
@@ -52,6 +54,9 @@ void rooms_log_fini(struct rooms_log *log);
 
 /* Closed at accept. */
 void rooms_log_refused(struct rooms_log *log, enum rooms_refusal why);
+
+/* The first HELLO of a connection succeeded: for operators who watch. */
+void rooms_log_in(const struct rooms_peer *p);
 
 /* HELLO succeeded. */
 void rooms_log_hello(struct rooms_log *log, const struct rooms_peer *p);

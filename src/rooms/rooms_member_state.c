@@ -241,6 +241,8 @@ static void room_close(struct rooms_state *s, struct rooms_room *room)
 	rooms_count_blob(s, room, 0, room->external_len + room->internal_len);
 	if (room->is_counted)
 		s->host->room_gone(s->host->arg, room->counts_for);
+	if (s->host->room_over)
+		s->host->room_over(s->host->arg, room->id);
 	mem_free(room->external);
 	mem_free(room->internal);
 	pool_give(&s->room_pool, room);
@@ -266,11 +268,10 @@ static void tell_left(struct rooms_state *s, struct rooms_room *room, uint16_t i
 	rooms_tell(s, room, NULL, rooms_letter_end(&l));
 }
 
-void rooms_member_remove(struct rooms_state *s, struct rooms_member *m)
+/* Nobody is told. The last one takes the room with him: false then. */
+static bool take_out(struct rooms_state *s, struct rooms_member *m)
 {
-	struct rooms_room *room     = m->room;
-	uint16_t           id       = m->id;
-	bool               is_owner = rooms_is_owner(m);
+	struct rooms_room *room = m->room;
 
 	list_remove(&m->in_room);
 	list_remove(&m->in_player);
@@ -279,14 +280,50 @@ void rooms_member_remove(struct rooms_state *s, struct rooms_member *m)
 	rooms_count_blob(s, room, 0, m->data_len);
 	mem_free(m->data);
 	pool_give(&s->member_pool, m);
-	if (room->member_count == 0) {
-		room_close(s, room);
+	if (room->member_count > 0)
+		return true;
+	room_close(s, room);
+	return false;
+}
+
+void rooms_member_remove(struct rooms_state *s, struct rooms_member *m)
+{
+	struct rooms_room *room     = m->room;
+	uint16_t           id       = m->id;
+	bool               is_owner = rooms_is_owner(m);
+
+	if (!take_out(s, m))
 		return;
-	}
 	rooms_room_list(room);
 	if (is_owner)
 		pass_on(s, room);
 	tell_left(s, room, id);
+}
+
+static struct rooms_letter say_kicked(struct rooms_state *s, const struct rooms_room *room)
+{
+	struct rooms_letter l = rooms_letter_begin(s, ROOMS_KICKED);
+
+	wr_be(&l.w, room->id, 8);
+	return l;
+}
+
+void rooms_kick(struct rooms_state *s, struct rooms_member *m)
+{
+	struct rooms_letter l = say_kicked(s, m->room);
+
+	rooms_letter_send(s, &l, m->player);
+	rooms_member_remove(s, m);
+}
+
+void rooms_end(struct rooms_state *s, struct rooms_room *room)
+{
+	struct rooms_letter l = say_kicked(s, room);
+
+	rooms_tell(s, room, NULL, rooms_letter_end(&l));
+	/* The owner is the last, so that the room comes to nobody. */
+	while (take_out(s, CONTAINER(room->members.prev, struct rooms_member, in_room)))
+		;
 }
 
 void rooms_leave_all(struct rooms_state *s, struct rooms_player *p)

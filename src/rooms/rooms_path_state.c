@@ -37,6 +37,11 @@ void rooms_address_for(uint8_t ip[4], uint16_t *port, const struct rooms_player 
 	*port = has_local_ip(member) || member->from.is_ipv4 ? member->p2p_port : 0;
 }
 
+void rooms_forget_probe(struct rooms_player *p)
+{
+	p->has_probed = false;
+}
+
 /* Routes */
 
 /* A router between him and the server, as far as is known. */

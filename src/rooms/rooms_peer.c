@@ -27,7 +27,7 @@
 #define KEEPALIVE_INTERVAL_S 5
 #define KEEPALIVE_PROBES     9
 
-static void publish(const struct rooms *r)
+void rooms_publish(const struct rooms *r)
 {
 	metric_set(M_ROOMS_CONNECTIONS, (int64_t)r->state.player_count);
 	metric_set(M_ROOMS_PLAYERS, (int64_t)r->state.named_count);
@@ -84,7 +84,7 @@ static void keep_input_budget(struct rooms *r)
 /* Those who may well be there and read: they are told by a FIN, after what waits for them. */
 static bool is_gentle(enum rooms_end why)
 {
-	return why < ROOMS_END_OUTPUT || why == ROOMS_END_SERVER;
+	return why < ROOMS_END_OUTPUT || why >= ROOMS_END_SERVER;
 }
 
 void rooms_give_up(struct rooms_peer *p, enum rooms_end why)
@@ -108,7 +108,7 @@ static void take_out(struct rooms_peer *p, int64_t now_ms)
 	rooms_leave(&r->state, &p->player);
 	rooms_leg_player_gone(r, &p->player, now_ms);
 	rooms_log_ended(&r->log, p);
-	publish(r);
+	rooms_publish(r);
 }
 
 void rooms_settle(struct rooms *r, int64_t now_ms)
@@ -219,6 +219,8 @@ static void on_hello(struct rooms_peer *p)
 	/* His patience is another one now; usually the timer finds that out by itself. */
 	if (silent_ms(p) < p->timer.at_ms)
 		timer_set(p->rooms->loop, &p->timer, silent_ms(p));
+	if (!p->is_named)
+		rooms_log_in(p);
 	p->is_named = true;
 	rooms_log_hello(&p->rooms->log, p);
 }
@@ -237,7 +239,7 @@ static void on_request(struct rooms_peer *p, uint8_t type, const uint8_t *payloa
 	if (p->replied == ROOMS_HELLO_ACK && !p->is_leaving)
 		on_hello(p);
 	rooms_log_request(p, type, payload, len);
-	publish(r);
+	rooms_publish(r);
 	rooms_settle(r, now_ms);
 }
 
@@ -254,7 +256,7 @@ static void turn_into_leg(struct rooms_peer *p)
 	p->is_out = true;
 	timer_clear(&p->timer);
 	rooms_leave(&r->state, &p->player);
-	publish(r);
+	rooms_publish(r);
 }
 
 void rooms_peer_take(struct rooms_peer *p, const uint8_t *bytes, size_t len, int64_t now_ms)
@@ -334,6 +336,7 @@ static struct rooms_peer *peer_new(struct rooms *r, struct tcp_conn *c, int64_t 
 	p->is_exempt      = tcp_conn_is_exempt(c);
 	p->is_first_frame = true;
 	p->heard_ms       = now_ms;
+	p->since_ms       = now_ms;
 	list_init(&p->in_waiting);
 	list_init(&p->in_leaving);
 	list_init(&p->in_going_on);
@@ -365,7 +368,7 @@ static void *on_accepted(void *part, struct tcp_conn *c, int64_t now_ms)
 		return NULL;
 	}
 	metric_inc(M_ROOMS_ACCEPTED);
-	publish(r);
+	rooms_publish(r);
 	return p;
 }
 
@@ -401,6 +404,11 @@ static void on_ended_unread(void *data, int64_t now_ms)
 		on_ended(p, now_ms);
 }
 
+static enum rooms_end end_of(enum tcp_end why)
+{
+	return why == TCP_END_STOPPED ? ROOMS_END_SERVER : why == TCP_END_BANNED ? ROOMS_END_BANNED : ROOMS_END_PEER;
+}
+
 static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 {
 	struct rooms_peer *p = data;
@@ -410,7 +418,7 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 	if (p->role == ROOMS_ROLE_LEG)
 		rooms_leg_gone(p);
 	else
-		rooms_give_up(p, why == TCP_END_STOPPED ? ROOMS_END_SERVER : ROOMS_END_PEER);
+		rooms_give_up(p, end_of(why));
 	rooms_settle(r, now_ms);
 	rooms_peer_free(p);
 }
@@ -430,6 +438,7 @@ void rooms_peer_init(struct rooms *r)
 	 * is the doing of TCP_NOTSENT_LOWAT (net/accept).
 	 */
 	r->tcp_listen = (struct tcp_listen){ .handler              = &r->tcp_handler,
+		                             .banned               = M_BAN_REFUSED_ROOMS,
 		                             .keepalive_idle_s     = KEEPALIVE_IDLE_S,
 		                             .keepalive_interval_s = KEEPALIVE_INTERVAL_S,
 		                             .keepalive_probes     = KEEPALIVE_PROBES };

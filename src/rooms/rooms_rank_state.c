@@ -29,8 +29,10 @@ static bool has_place(const struct rooms_state *s, const struct rooms_board *boa
 	uint32_t     rows  = rooms_board_rows(board);
 	struct worst worst = { 0 };
 
-	if (rows < s->limits->rooms_rows_per_board)
-		return rooms_boards_rows(s->boards) < (size_t)s->limits->rooms_rows;
+	if (!rooms_board_is_full(s->boards, board))
+		return !rooms_boards_are_full(s->boards);
+	if (rows == 0)
+		return false; /* all its places are reserved */
 	rooms_board_walk(board, rows, 1, note_score, &worst);
 	return rooms_board_order(board) == LOWER_IS_BETTER ? score < worst.score : score > worst.score;
 }
@@ -47,8 +49,7 @@ static enum rooms_code board_for(struct rooms_board **out, struct rooms_state *s
 	if (*out)
 		return has_place(s, *out, r->score) && rooms_may(s, p, ROOMS_ASK_ROW, now_ms) ? ROOMS_FINE
 		                                                                              : ROOMS_LIMIT;
-	if (rooms_boards_rows(s->boards) >= (size_t)s->limits->rooms_rows ||
-	    rooms_boards_count(s->boards) >= (size_t)s->limits->rooms_boards)
+	if (rooms_boards_are_full(s->boards) || rooms_boards_count(s->boards) >= (size_t)s->limits->rooms_boards)
 		return ROOMS_LIMIT;
 	if (!rooms_may(s, p, ROOMS_ASK_BOARD, now_ms) || !rooms_may(s, p, ROOMS_ASK_ROW, now_ms))
 		return ROOMS_LIMIT;

@@ -83,7 +83,7 @@ enum rooms_code rooms_do_create(struct rooms_state *s, struct rooms_player *p, c
 
 	if (r->max == 0 || !rooms_fits(1, blob_bytes))
 		return ROOMS_BAD;
-	if (s->room_count >= (size_t)s->limits->rooms_rooms ||
+	if (s->is_draining || s->room_count >= (size_t)s->limits->rooms_rooms ||
 	    p->room_count >= (size_t)s->limits->rooms_rooms_per_player || !rooms_has_place_for(s, blob_bytes))
 		return ROOMS_LIMIT;
 	if (!rooms_may(s, p, ROOMS_ASK_ROOM, now.mono_ms))
@@ -321,11 +321,6 @@ enum rooms_code rooms_do_kick(struct rooms_state *s, struct rooms_player *p, con
 	if (!target || target == m)
 		return ROOMS_NOT_FOUND;
 	rooms_send_ok(s, p, r);
-
-	struct rooms_letter l = rooms_letter_begin(s, ROOMS_KICKED);
-
-	wr_be(&l.w, m->room->id, 8);
-	rooms_letter_send(s, &l, target->player);
-	rooms_member_remove(s, target);
+	rooms_kick(s, target);
 	return ROOMS_FINE;
 }

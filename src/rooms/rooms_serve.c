@@ -4,7 +4,10 @@
 #include "rooms/rooms_serve.h"
 
 #include "base/auto.h"
+#include "base/event.h"
+#include "base/metric.h"
 #include "os/random.h"
+#include "rooms/rooms_change.h"
 #include "rooms/rooms_inside.h"
 
 #include <stdlib.h>
@@ -56,15 +59,38 @@ static void room_came(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES])
 	rooms_guard_room_came(((struct rooms *)arg)->guard, owner);
 }
 
+static void room_over(void *arg, uint64_t room)
+{
+	(void)arg;
+	event_emit(E_ROOM_CLOSED, event_int("room", (int64_t)room));
+}
+
 static bool can_keep(void *arg)
 {
 	return rooms_keep_can(((struct rooms *)arg)->keep);
 }
 
+static bool is_banned(void *arg, const uint8_t title[ROOMS_TITLE_BYTES], const uint8_t name[ROOMS_NAME_BYTES])
+{
+	(void)arg;
+	if (!ban_has_name(title, name))
+		return false;
+	metric_inc(M_BAN_REFUSED_ROOMS);
+	return true;
+}
+
 static void recorded(void *arg, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
                      const struct rooms_recorded *what)
 {
+	const uint8_t   *title = rooms_board_title(board);
+	struct rooms_row row;
+
 	rooms_keep_recorded(((struct rooms *)arg)->keep, board, name, what);
+	if (rooms_board_rank_of(&row, board, name) > 0)
+		event_emit(E_SCORE_RECORDED, event_text("title", title, rooms_text_len(title, ROOMS_TITLE_BYTES)),
+		           event_int("board", rooms_board_number(board)),
+		           event_text("name", row.name, rooms_text_len(row.name, ROOMS_NAME_BYTES)),
+		           event_int("score", row.score));
 }
 
 /* The whole of it */
@@ -96,7 +122,9 @@ static void init_state(struct rooms *r)
 		                       .packet    = packet,
 		                       .room_gone = room_gone,
 		                       .room_came = room_came,
+		                       .room_over = room_over,
 		                       .can_keep  = can_keep,
+		                       .is_banned = is_banned,
 		                       .recorded  = recorded };
 	rooms_state_init(&r->state, &r->conf->limits, &r->host, r->boards, random_u64());
 	r->state.relays     = r->conf->rooms_relay;
@@ -135,6 +163,7 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 	list_init(&r->peers);
 	list_init(&r->waiting);
 	list_init(&r->leaving);
+	list_init(&r->changes);
 	pool_init(&r->peer_pool, sizeof(struct rooms_peer), SIZE_MAX); /* the guard bounds it */
 	chain_blocks_init(&r->block_pool);
 	rooms_log_init(&r->log, loop);
@@ -151,8 +180,14 @@ enum err rooms_new(struct rooms **out, struct loop *loop, struct store *store, c
 		rooms_free(r);
 		return e;
 	}
+	rooms_publish(r);
 	*out = r;
 	return ERR_OK;
+}
+
+void rooms_drain(struct rooms *r, bool on)
+{
+	r->state.is_draining = on;
 }
 
 void rooms_stop(struct rooms *r)
@@ -170,6 +205,7 @@ void rooms_stop(struct rooms *r)
 	rooms_settle(r, now_ms);
 	splice_stop(r->splice);
 	rooms_status_stop(r);
+	rooms_changes_stop(r);
 	rooms_keep_stop(r->keep);
 }
 

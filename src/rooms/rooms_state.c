@@ -229,6 +229,8 @@ static enum rooms_code do_hello(struct rooms_state *s, struct rooms_player *p, c
 
 	if (rooms_text_len(r->title, sizeof(r->title)) == 0)
 		return ROOMS_BAD;
+	if (s->host->is_banned && s->host->is_banned(s->host->arg, r->title, r->name))
+		return ROOMS_TAKEN;
 	rooms_fold(folded, r->name);
 	rooms_names_forget(s, now.mono_ms);
 

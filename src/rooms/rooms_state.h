@@ -122,8 +122,12 @@ struct rooms_host {
 	void (*room_gone)(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES]);
 	/* A room came to somebody at this address, whose owner has left: counts it as ROOM, over the limit too. */
 	void (*room_came)(void *arg, const uint8_t owner[ROOMS_ADDR_BYTES]);
+	/* Nobody is in this room any more, and it is gone. NULL: nobody asks. */
+	void (*room_over)(void *arg, uint64_t room);
 	/* Asked before a score is looked at: whether a row that changes could be kept now. */
 	bool (*can_keep)(void *arg);
+	/* Whether nobody may have this name in this title; both as they came. NULL: somebody always may. */
+	bool (*is_banned)(void *arg, const uint8_t title[ROOMS_TITLE_BYTES], const uint8_t name[ROOMS_NAME_BYTES]);
 	/* A row is new or another one, and perhaps a worst one was dropped. */
 	void (*recorded)(void *arg, const struct rooms_board *board, const uint8_t name[ROOMS_NAME_BYTES],
 	                 const struct rooms_recorded *what);
@@ -136,6 +140,7 @@ struct rooms_now {
 };
 
 struct rooms_state {
+	bool                     is_draining; /* no new room */
 	const struct limits     *limits;
 	const struct rooms_host *host;
 	struct rooms_boards     *boards;
@@ -173,10 +178,20 @@ void rooms_on_frame(struct rooms_state *s, struct rooms_player *p, uint8_t type,
 /* "CREATE_ROOM"; NULL for a type that is no request of a player's. */
 const char *rooms_request_name(uint8_t type);
 
+/* What his last probe said counts no more: nothing is sent to that endpoint. */
+void rooms_forget_probe(struct rooms_player *p);
+
 struct rooms_player *rooms_find_user(const struct rooms_state *s,
                                      uint32_t                  user_id); /* with or without HELLO; or NULL */
 bool                 rooms_share_room(const struct rooms_player *a, const struct rooms_player *b);
 struct rooms_room   *rooms_find_room(const struct rooms_state *s, uint64_t id);
+struct rooms_member *rooms_find_member(const struct rooms_room *room, uint16_t id); /* or NULL */
+
+/* He is told KICKED, and the others that he left; the last one takes the room with him. */
+void rooms_kick(struct rooms_state *s, struct rooms_member *m);
+
+/* All are told KICKED, and the room is gone. */
+void rooms_end(struct rooms_state *s, struct rooms_room *room);
 
 /* What this receiver is told of the member: rule 9 of the protocol. */
 void rooms_address_for(uint8_t ip[4], uint16_t *port, const struct rooms_player *receiver,

@@ -53,7 +53,6 @@ bool rooms_is_full(const struct rooms_room *room);
 
 /* NULL: he is not in that room, or there is none. */
 struct rooms_member *rooms_find_own(const struct rooms_player *p, uint64_t room_id);
-struct rooms_member *rooms_find_member(const struct rooms_room *room, uint16_t id);
 
 /* A room as asked for, and the player in it. */
 struct rooms_member *rooms_room_open(struct rooms_state *s, struct rooms_player *p, const struct rooms_request *r,

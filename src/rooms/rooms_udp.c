@@ -58,7 +58,7 @@ static void on_datagram(void *part, struct udp_datagram *d, int64_t now_ms)
 
 void rooms_udp_init(struct rooms *r)
 {
-	r->udp_handler = (struct udp_handler){ .part = r, .got = on_datagram };
+	r->udp_handler = (struct udp_handler){ .part = r, .got = on_datagram, .banned = M_BAN_REFUSED_ROOMS_UDP };
 }
 
 const struct udp_handler *rooms_udp_handler(const struct rooms *r)

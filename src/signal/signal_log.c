@@ -1,8 +1,10 @@
 #include "signal/signal_log.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "net/addr_event.h"
 #include "os/log.h"
 
 #include <inttypes.h>
@@ -34,6 +36,8 @@ static const struct reason {
 	[SIGNAL_WHY_FULL_TOTAL]   = { M_SIGNAL_CLOSED_FULL_TOTAL,   "peers_total",      NULL },
 	[SIGNAL_WHY_FULL_ADDRESS] = { M_SIGNAL_CLOSED_FULL_ADDRESS, "peers_address",    NULL },
 	[SIGNAL_WHY_REPLACED]     = { M_SIGNAL_CLOSED_REPLACED,     "replaced",         NULL },
+	[SIGNAL_WHY_OPERATOR]     = { M_SIGNAL_CLOSED_OPERATOR,     "operator",         NULL },
+	[SIGNAL_WHY_BANNED]       = { M_SIGNAL_CLOSED_BANNED,       "banned",           NULL },
 	[SIGNAL_WHY_MEMORY]       = { M_SIGNAL_CLOSED_MEMORY,       "memory",           NULL },
 	[SIGNAL_DROP_SHAPE]       = { M_SIGNAL_DROPPED_SHAPE,       "shape",            NULL },
 	[SIGNAL_DROP_NOBODY]      = { M_SIGNAL_DROPPED_NO_DEST,     "nobody",           NULL },
@@ -46,6 +50,7 @@ static const struct reason ends[] = {
 	[SIGNAL_END_PEER]      = { M_SIGNAL_CLOSED_PEER,      "peer",      NULL },
 	[SIGNAL_END_HANDSHAKE] = { M_SIGNAL_CLOSED_HANDSHAKE, "handshake", "TLS failed" },
 	[SIGNAL_END_STALLED]   = { M_SIGNAL_CLOSED_STALLED,   "stalled",   "it took nothing of what waited for it" },
+	[SIGNAL_END_BANNED]    = { M_SIGNAL_CLOSED_BANNED,    "banned",    NULL },
 	[SIGNAL_END_SERVER]    = { M_SIGNAL_CLOSED_SERVER,    "server",    "coopd stops" },
 };
 /* clang-format on */
@@ -150,6 +155,11 @@ static const char *about(char out[ABOUT_BYTES], const struct signal_about *who)
 	return out;
 }
 
+static void tell_gone(const struct signal_about *who, const char *reason)
+{
+	event_emit(E_SIGNAL_GONE, event_hex("identity", who->key, SIGNAL_KEY_BYTES), event_word("reason", reason));
+}
+
 void signal_log_admitted(struct signal_log *log, const struct signal_about *who)
 {
 	char text[ABOUT_BYTES];
@@ -164,6 +174,8 @@ void signal_log_registered(const struct signal_about *who)
 
 	metric_inc(M_SIGNAL_REGISTERED);
 	log_info("signal", who->id, "registered (key proved)", "%s", about(text, who));
+	event_emit(E_SIGNAL_REGISTERED, event_hex("identity", who->key, SIGNAL_KEY_BYTES),
+	           event_addr("from", who->addr));
 }
 
 void signal_log_replaced(const struct signal_about *who, uint64_t by)
@@ -172,12 +184,15 @@ void signal_log_replaced(const struct signal_about *who, uint64_t by)
 
 	metric_inc(reasons[SIGNAL_WHY_REPLACED].metric);
 	log_info("signal", who->id, "replaced", "by=%" PRIu64 " %s", by, about(text, who));
+	tell_gone(who, "replaced");
 }
 
 static void say_end(struct signal_log *log, const struct signal_about *who, const struct reason *r, const char *offered)
 {
 	char text[ABOUT_BYTES];
 
+	if (who->key)
+		tell_gone(who, r->word);
 	if (!is_told(log, who))
 		return;
 	log_info("signal", who->id, who->key ? "disconnected" : "refused", "reason=%s%s%s%s%s%s %s", r->word,

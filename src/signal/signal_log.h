@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* How a connection ended of which the relay has not decided it. */
-enum signal_end { SIGNAL_END_PEER, SIGNAL_END_HANDSHAKE, SIGNAL_END_STALLED, SIGNAL_END_SERVER };
+enum signal_end { SIGNAL_END_PEER, SIGNAL_END_HANDSHAKE, SIGNAL_END_STALLED, SIGNAL_END_BANNED, SIGNAL_END_SERVER };
 
 /* Refusals for want of room, or for coming too often, of one kind: at most one line a second, with how many there were. */
 struct signal_fullness {

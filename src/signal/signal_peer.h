@@ -21,6 +21,7 @@ struct signal_peer;
 
 struct signal_lane {
 	const char *name; /* for the log */
+	const char *kind; /* for operators: tcp, tls, ws */
 	/* Sends the challenge that stands in peer->challenge. */
 	void (*challenge)(struct signal_peer *p);
 	/* There is more in its queue: at the latest at the end of the turn as much leaves as it takes. */
@@ -44,6 +45,7 @@ struct signal_peer {
 	struct addr               addr;       /* the client */
 	bool                      is_counted; /* why it ends is in log and figures already */
 	bool                      has_greeted;
+	int64_t                   since_ms; /* wall clock: registered */
 	struct timer timer; /* the delayed challenge; then, of WebSocket, to see whether it takes anything */
 	/* TCP: lines come in pieces, and the challenge goes out before the queue. */
 	struct signal_reader reader;

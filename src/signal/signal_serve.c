@@ -8,6 +8,7 @@
 #include "base/metric.h"
 #include "crypt/hash.h"
 #include "crypt/verify.h"
+#include "os/clock.h"
 #include "os/random.h"
 #include "signal/signal_peer.h"
 
@@ -140,6 +141,7 @@ static void on_registered(struct signal_peer *p)
 {
 	struct signal_about who = about(p, true);
 
+	p->since_ms = clock_wall_ms();
 	signal_log_registered(&who);
 	publish(p->relay);
 }
@@ -236,8 +238,17 @@ void signal_peer_on_line(struct signal_peer *p, const uint8_t *line, size_t len,
 	struct signal_state *s    = &p->relay->state;
 	struct signal_step   step = signal_on_line(s, &p->state, line, len, now_ms);
 
-	if (step.what == SIGNAL_VERIFY)
-		step = signal_proved(s, &p->state, is_proved(p, step.sig), now_ms);
+	if (step.what == SIGNAL_VERIFY) {
+		bool is_good = is_proved(p, step.sig);
+
+		/* Not before: whose name a stranger uses is not banned by it. */
+		if (is_good && ban_has_identity(p->state.self.key)) {
+			metric_inc(M_BAN_REFUSED_SIGNAL);
+			step = signal_on_bad_line(s, &p->state, SIGNAL_WHY_BANNED);
+		} else {
+			step = signal_proved(s, &p->state, is_good, now_ms);
+		}
+	}
 	do_step(p, &step);
 }
 
@@ -276,6 +287,22 @@ void signal_peer_stall(struct signal_peer *p)
 	signal_log_gone(&p->relay->log, &who, SIGNAL_END_STALLED);
 	p->is_counted = true;
 	p->lane->reset(p);
+}
+
+size_t signal_ban(struct signal_relay *r, const struct ban *b, bool end)
+{
+	size_t count = 0;
+
+	for (struct list *at = r->peers.next; at != &r->peers; at = at->next) {
+		struct signal_peer *p = CONTAINER(at, struct signal_peer, in_peers);
+
+		if (p->state.phase != SIGNAL_READY || !ban_is_identity(b, p->state.self.key))
+			continue;
+		count++;
+		if (end)
+			signal_peer_on_bad_line(p, SIGNAL_WHY_BANNED);
+	}
+	return count;
 }
 
 /* The whole of it */

@@ -10,7 +10,9 @@
 #ifndef SIGNAL_SIGNAL_SERVE_H
 #define SIGNAL_SIGNAL_SERVE_H
 
+#include "api/api.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/tcp.h"
 #include "net/ws.h"
@@ -31,7 +33,13 @@ const struct ws_handler *signal_handler(const struct signal_relay *r);
 /* After conf_reload: new connections show the new token, or the previous one. Those that are there stay. */
 void signal_reload(struct signal_relay *r, const struct conf *conf, const char *token);
 
+/* How many registered peers this ban of an identity is meant for: one at most; with end, it is closed. */
+size_t signal_ban(struct signal_relay *r, const struct ban *b, bool end);
+
 /* Everybody is closed, and nobody is let in any more. */
 void signal_stop(struct signal_relay *r);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route signal_admin_routes[];
 
 #endif

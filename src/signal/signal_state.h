@@ -54,6 +54,8 @@ enum signal_why {
 	SIGNAL_WHY_FULL_TOTAL,  /* registered ones */
 	SIGNAL_WHY_FULL_ADDRESS,
 	SIGNAL_WHY_REPLACED, /* a newer connection has the name */
+	SIGNAL_WHY_OPERATOR, /* he said so */
+	SIGNAL_WHY_BANNED,   /* its address or identity */
 	SIGNAL_WHY_MEMORY,
 	SIGNAL_DROP_SHAPE, /* from here on lines that are dropped: where would it go? */
 	SIGNAL_DROP_NOBODY,

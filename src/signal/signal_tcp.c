@@ -39,13 +39,13 @@ static void reset_tcp(struct signal_peer *p)
 	tcp_reset(p->tcp);
 }
 
-#define LANE(text)                                                                                                  \
-	{                                                                                                           \
-		.name = text, .challenge = challenge_tcp, .wake = wake_tcp, .flush = flush_tcp, .close = close_tcp, \
-		.reset = reset_tcp                                                                                  \
+#define LANE(text, word)                                                                                      \
+	{                                                                                                     \
+		.name = text, .kind = word, .challenge = challenge_tcp, .wake = wake_tcp, .flush = flush_tcp, \
+		.close = close_tcp, .reset = reset_tcp                                                        \
 	}
 
-static const struct signal_lane plain = LANE("plain"), tls = LANE("tls");
+static const struct signal_lane plain = LANE("plain", "tcp"), tls = LANE("tls", "tls");
 
 static bool is_too_often(struct signal_relay *r, const struct tcp_conn *c, int64_t now_ms)
 {
@@ -124,7 +124,7 @@ static void on_closed(void *data, enum tcp_end why, int64_t now_ms)
 	static const enum signal_end ends[] = {
 		[TCP_END_PEER] = SIGNAL_END_PEER,           [TCP_END_OURS] = SIGNAL_END_SERVER,
 		[TCP_END_HANDSHAKE] = SIGNAL_END_HANDSHAKE, [TCP_END_STALLED] = SIGNAL_END_STALLED,
-		[TCP_END_STOPPED] = SIGNAL_END_SERVER,
+		[TCP_END_BANNED] = SIGNAL_END_BANNED,       [TCP_END_STOPPED] = SIGNAL_END_SERVER,
 	};
 
 	signal_peer_on_closed(data, ends[why], now_ms);
@@ -139,6 +139,7 @@ void signal_tcp_init(struct signal_relay *r)
 		                                  .sent     = on_sent,
 		                                  .closed   = on_closed };
 	r->tcp_plain      = (struct tcp_listen){ .handler              = &r->tcp_handler,
+		                                 .banned               = M_BAN_REFUSED_SIGNAL,
 		                                 .sndbuf_bytes         = SNDBUF_BYTES,
 		                                 .keepalive_idle_s     = KEEPALIVE_IDLE_S,
 		                                 .keepalive_interval_s = KEEPALIVE_INTERVAL_S,

@@ -110,6 +110,7 @@ static void reset_ws(struct signal_peer *p)
 }
 
 static const struct signal_lane websocket = { .name      = "websocket",
+	                                      .kind      = "ws",
 	                                      .challenge = challenge_ws,
 	                                      .wake      = wake_ws,
 	                                      .flush     = flush_ws,

@@ -8,6 +8,7 @@
 #include "store/blob_copies.h"
 #include "store/db.h"
 #include "store/hashes.h"
+#include "store/inside.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLDERS      256
@@ -35,10 +37,13 @@ struct items {
 	size_t       count, cap;
 };
 
+enum kind { WHOLE, TRASH_ONLY, SWEEP, COUNT };
+
 struct blob_check {
 	struct blob_check_rules rules;
 	char                    copies[PATH_MAX];
-	bool                    whole, trusted;
+	enum kind               kind;
+	bool                    trusted;
 	bool                    joinable;
 	atomic_bool             busy, stop;
 	pthread_t               thread;
@@ -49,6 +54,11 @@ struct blob_check {
 	struct hashes strangers; /* files that no row names */
 	struct items  trash;
 	size_t        damaged, restored, moved, expired;
+	int64_t       stranger_bytes, moved_bytes;
+
+	pthread_mutex_t   lock; /* guards from here */
+	pthread_cond_t    ended;
+	struct blob_found found;
 };
 
 /* --- Lists --- */
@@ -270,6 +280,14 @@ static enum err is_strange(bool *out, struct db *db, const uint8_t hash[BLOB_HAS
 	return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
 
+static int64_t file_bytes(const struct blob_check *c, const uint8_t hash[BLOB_HASH_BYTES])
+{
+	char        path[PATH_MAX];
+	struct stat st;
+
+	return blobs_path(path, c->rules.blobs, hash) == ERR_OK && lstat(path, &st) == 0 ? st.st_size : 0;
+}
+
 static enum err run_strangers(struct job *job, struct db *db)
 {
 	struct errand *errand = CONTAINER(job, struct errand, job);
@@ -277,12 +295,15 @@ static enum err run_strangers(struct job *job, struct db *db)
 	for (size_t i = 0; i < errand->count; i++) {
 		const uint8_t *hash = errand->items[i].hash;
 		bool           strange;
+		int64_t        bytes = file_bytes(errand->check, hash);
 
 		enum err e = is_strange(&strange, db, hash);
 		if (e != ERR_OK)
 			return e;
-		if (strange && blobs_trash(errand->check->rules.blobs, hash) == ERR_OK)
+		if (strange && blobs_trash(errand->check->rules.blobs, hash) == ERR_OK) {
 			errand->check->moved++;
+			errand->check->moved_bytes += bytes;
+		}
 	}
 	return ERR_OK;
 }
@@ -342,6 +363,8 @@ static enum err hold_copies(struct blob_check *c)
 {
 	struct hashes held = { 0 };
 
+	if (blobs_are_held(c->rules.blobs))
+		return ERR_OK;
 	enum err e = blob_copies_read(&held, c->copies, &c->stop);
 	if (e == ERR_OK)
 		blobs_hold(c->rules.blobs, held.list, held.count);
@@ -353,7 +376,10 @@ static enum err hold_copies(struct blob_check *c)
 
 static enum err note_stranger(struct blob_check *c, const struct item *file)
 {
-	return blobs_holds(c->rules.blobs, file->hash) ? ERR_OK : hashes_add(&c->strangers, file->hash);
+	if (blobs_holds(c->rules.blobs, file->hash))
+		return ERR_OK;
+	c->stranger_bytes += file->bytes;
+	return hashes_add(&c->strangers, file->hash);
 }
 
 static enum err note_pair(struct blob_check *c, const struct item *row, const struct item *file)
@@ -431,6 +457,17 @@ static bool is_too_many(const struct blob_check *c)
 	       (int64_t)c->strangers.count * 100 > c->rules.sweep_percent * (int64_t)c->files;
 }
 
+static enum err sweep_strangers(struct blob_check *c)
+{
+	enum err e = for_all(c, &c->strangers, run_strangers);
+
+	if (e == ERR_OK)
+		e = store_own_blobs(c->rules.store);
+	log_info("store", 0, "sweeps-blobs", "count=%zu bytes=%lld note=\"to blobs/.trash, as an operator asked\"",
+	         c->moved, (long long)c->moved_bytes);
+	return e;
+}
+
 static enum err move_strangers(struct blob_check *c)
 {
 	size_t count = c->strangers.count;
@@ -481,33 +518,64 @@ static enum err empty_trash(struct blob_check *c)
 	return e;
 }
 
-static void check(struct blob_check *c)
-{
-	static enum err (*const steps[])(struct blob_check * c) = { hold_copies, compare_all, list_trash,
-		                                                    check_suspects, move_strangers };
-	enum err e                                              = ERR_OK;
+typedef enum err step(struct blob_check *c);
 
-	for (size_t i = 0; i < COUNT_OF(steps) && e == ERR_OK && c->whole; i++)
+/* Each kind's steps, in their order. */
+static step *const steps_of[][7] = {
+	[WHOLE]      = { hold_copies, compare_all, list_trash, check_suspects, move_strangers, empty_trash, NULL },
+	[TRASH_ONLY] = { list_trash, empty_trash, NULL },
+	[SWEEP]      = { hold_copies, compare_all, list_trash, check_suspects, sweep_strangers, NULL },
+	[COUNT]      = { hold_copies, compare_all, NULL },
+};
+
+static enum err check(struct blob_check *c)
+{
+	step *const *steps = steps_of[c->kind];
+	enum err     e     = ERR_OK;
+
+	for (size_t i = 0; steps[i] && e == ERR_OK; i++)
 		e = steps[i](c);
-	if (e == ERR_OK && !c->whole)
-		e = list_trash(c);
-	if (e == ERR_OK)
-		e = empty_trash(c);
 	if (e != ERR_OK && !atomic_load(&c->stop))
 		log_warn("store", 0, "ends-blob-check", "why=\"%s\" note=\"the next start checks again\"",
 		         err_people(e));
+	return e;
+}
+
+/* The next one may begin from here on. */
+static void end(struct blob_check *c, enum err result)
+{
+	pthread_mutex_lock(&c->lock);
+	if (result == ERR_OK && (c->kind == WHOLE || c->kind == SWEEP))
+		c->found.missing = (int64_t)c->damaged;
+	if (c->kind == SWEEP || c->kind == COUNT) {
+		c->found.result = result;
+		c->found.moved  = (int64_t)(c->kind == SWEEP ? c->moved : c->strangers.count);
+		c->found.bytes  = c->kind == SWEEP ? c->moved_bytes : c->stranger_bytes;
+	}
+	hashes_fini(&c->suspects);
+	hashes_fini(&c->strangers);
+	items_fini(&c->trash);
+	atomic_store(&c->busy, false);
+	pthread_cond_broadcast(&c->ended);
+	pthread_mutex_unlock(&c->lock);
 }
 
 static void *run(void *arg)
 {
 	struct blob_check *c = arg;
 
-	check(c);
-	hashes_fini(&c->suspects);
-	hashes_fini(&c->strangers);
-	items_fini(&c->trash);
-	atomic_store(&c->busy, false);
+	end(c, check(c));
 	return NULL;
+}
+
+static void make_cond(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 struct blob_check *blob_check_new(const struct blob_check_rules *rules)
@@ -517,8 +585,11 @@ struct blob_check *blob_check_new(const struct blob_check_rules *rules)
 	if (!c)
 		return NULL;
 	c->rules = *rules;
+	c->found = (struct blob_found){ .missing = -1 };
+	pthread_mutex_init(&c->lock, NULL);
+	make_cond(&c->ended);
 	if (!text_copy(c->copies, sizeof(c->copies), rules->copies)) {
-		free(c);
+		blob_check_free(c);
 		return NULL;
 	}
 	return c;
@@ -531,18 +602,63 @@ static void join(struct blob_check *c)
 	c->joinable = false;
 }
 
-void blob_check_start(struct blob_check *c, bool whole, bool trusted)
+static bool start(struct blob_check *c, enum kind kind, bool trusted)
 {
 	if (atomic_load(&c->busy) || atomic_load(&c->stop))
-		return;
+		return false;
 	join(c);
-	c->whole   = whole;
+	c->kind    = kind;
 	c->trusted = trusted;
 	c->files = c->damaged = c->restored = c->moved = c->expired = 0;
+	c->stranger_bytes = c->moved_bytes = 0;
 	atomic_store(&c->busy, true);
 	c->joinable = pthread_create(&c->thread, NULL, run, c) == 0;
 	if (!c->joinable)
 		atomic_store(&c->busy, false);
+	return c->joinable;
+}
+
+void blob_check_start(struct blob_check *c, bool whole, bool trusted)
+{
+	start(c, whole ? WHOLE : TRASH_ONLY, trusted);
+}
+
+enum err blob_check_sweep(struct blob_check *c, bool count)
+{
+	if (atomic_load(&c->stop))
+		return ERR_DRAINING;
+	if (atomic_load(&c->busy))
+		return ERR_EXISTS;
+	return start(c, count ? COUNT : SWEEP, false) ? ERR_OK : ERR_NOMEM;
+}
+
+bool blob_check_wait(struct blob_check *c, int64_t ms)
+{
+	struct timespec until;
+	int             rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&c->lock);
+	while (atomic_load(&c->busy) && rc == 0)
+		rc = pthread_cond_timedwait(&c->ended, &c->lock, &until);
+	pthread_mutex_unlock(&c->lock);
+	return !atomic_load(&c->busy);
+}
+
+struct blob_found blob_check_found(struct blob_check *c)
+{
+	struct blob_found out;
+
+	pthread_mutex_lock(&c->lock);
+	out = c->found;
+	pthread_mutex_unlock(&c->lock);
+	return out;
 }
 
 bool blob_check_is_busy(const struct blob_check *c)
@@ -560,5 +676,7 @@ void blob_check_free(struct blob_check *c)
 	if (!c)
 		return;
 	join(c);
+	pthread_cond_destroy(&c->ended);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -7,6 +7,9 @@
  *
  * Before that it reads which blobs the kept copies of the database name; until then no garbage is removed either.
  *
+ * An operator's sweep does the same, but moves whatever no row names however much that is and whosever it was: he was asked.
+ * Files and database belong together from then on. It removes nothing, either.
+ *
  * What it finds in the folder it only suspects: the store thread, which does every renaming, takes a second look.
  */
 #ifndef STORE_BLOB_CHECK_H
@@ -39,6 +42,23 @@ struct blob_check *blob_check_new(const struct blob_check_rules *rules);
 void blob_check_start(struct blob_check *c, bool whole, bool trusted);
 
 bool blob_check_is_busy(const struct blob_check *c);
+
+/*
+ * Starts a sweep; count: only sees what it would move. ERR_EXISTS: something is under way; ERR_DRAINING: the store stops. On
+ * the store's own thread.
+ */
+enum err blob_check_sweep(struct blob_check *c, bool count);
+
+/* Waits until nothing is under way, at most ms. Any thread. Whether that is so. */
+bool blob_check_wait(struct blob_check *c, int64_t ms);
+
+/* What was found last; missing -1: no check of all came to its end in this run. Any thread. */
+struct blob_found {
+	int64_t  missing;      /* rows without their file, or with one of a wrong size */
+	enum err result;       /* of the last sweep */
+	int64_t  moved, bytes; /* by the last sweep, or to be moved */
+};
+struct blob_found blob_check_found(struct blob_check *c);
 
 /* Ends it early; while the store's jobs run still. */
 void blob_check_stop(struct blob_check *c);

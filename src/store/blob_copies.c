@@ -69,7 +69,7 @@ static int read_hashes(struct hashes *out, sqlite3 *db, const atomic_bool *stop)
 	return rc == SQLITE_OK ? step_all(out, all, stop) : rc;
 }
 
-static enum err read_copy(struct hashes *out, const char *folder, const char *name, const atomic_bool *stop)
+enum err blob_copies_read_one(struct hashes *out, const char *folder, const char *name, const atomic_bool *stop)
 {
 	const int                flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
 	AUTO(close_dbp) sqlite3 *db    = NULL;
@@ -87,9 +87,9 @@ static enum err read_copy(struct hashes *out, const char *folder, const char *na
 	if (rc == SQLITE_INTERRUPT)
 		return ERR_CLOSED;
 	log_warn("store", 0, "cannot-read-copy",
-	         "file=%s/%s why=\"%s\" note=\"no blob is removed until a start can read it: remove the copy if it is "
-	         "of no "
-	         "use any more\"",
+	         "file=%s/%s why=\"%s\" note=\"no blob that it may name is removed: remove the copy if it is of no use "
+	         "any "
+	         "more\"",
 	         folder, name, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
 	return rc == SQLITE_NOMEM ? ERR_NOMEM : ERR_STORE;
 }
@@ -105,7 +105,7 @@ static bool read_next(const char *name, void *arg)
 {
 	struct reading *r = arg;
 
-	r->failed = read_copy(r->out, r->folder, name, r->stop);
+	r->failed = blob_copies_read_one(r->out, r->folder, name, r->stop);
 	return r->failed == ERR_OK;
 }
 

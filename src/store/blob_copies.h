@@ -19,4 +19,7 @@ bool blob_copies_any(const char *folder);
  */
 enum err blob_copies_read(struct hashes *out, const char *folder, atomic_bool *stop);
 
+/* The same of one file, and not sorted. */
+enum err blob_copies_read_one(struct hashes *out, const char *folder, const char *name, const atomic_bool *stop);
+
 #endif

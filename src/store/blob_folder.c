@@ -38,8 +38,8 @@ struct report {
 };
 
 struct blobs {
-	char root[PATH_MAX];
-	bool known;
+	char        root[PATH_MAX];
+	atomic_bool known;
 
 	/* Of the store thread. */
 	bool          unsynced[FOLDERS], root_unsynced;
@@ -50,6 +50,7 @@ struct blobs {
 	uint8_t       garbage_after[BLOB_HASH_BYTES]; /* where the pass goes on */
 	int64_t       left_at_ms;                     /* when to look again at what was left; 0: nothing was */
 
+	atomic_int      keepers;   /* who want everything to stay */
 	_Atomic int64_t failed_ms; /* monotonic; 0: the last one went well */
 	_Atomic int64_t day;
 	uint8_t (*held)[BLOB_HASH_BYTES]; /* not touched once holds is set */
@@ -71,7 +72,7 @@ struct blobs *blobs_new(const char *root, bool known)
 		free(b);
 		return NULL;
 	}
-	b->known         = known;
+	atomic_store(&b->known, known);
 	b->garbage_noted = true;
 	pthread_mutex_init(&b->lock, NULL);
 	return b;
@@ -126,7 +127,12 @@ bool blobs_has(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64
 
 bool blobs_are_known(const struct blobs *b)
 {
-	return b->known;
+	return atomic_load(&b->known);
+}
+
+void blobs_set_known(struct blobs *b)
+{
+	atomic_store(&b->known, true);
 }
 
 enum err blobs_io_error(const char *what, const char *path, int why)
@@ -194,6 +200,11 @@ static int by_hash(const void *a, const void *b)
 	return memcmp(a, b, BLOB_HASH_BYTES);
 }
 
+bool blobs_are_held(const struct blobs *b)
+{
+	return atomic_load(&b->holds);
+}
+
 bool blobs_holds(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES])
 {
 	if (!atomic_load(&b->holds))
@@ -248,10 +259,17 @@ enum err blobs_take(struct blobs *b, const char *from, const uint8_t hash[BLOB_H
 	return ERR_OK;
 }
 
+void blobs_keep(struct blobs *b, bool keep)
+{
+	atomic_fetch_add(&b->keepers, keep ? 1 : -1);
+}
+
 enum err blobs_trash(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES])
 {
 	char from[PATH_MAX], to[PATH_MAX], name[BLOB_TRASH_NAME_BYTES], hex[2 * BLOB_HASH_BYTES + 1];
 
+	if (atomic_load(&b->keepers) > 0)
+		return ERR_BUSY;
 	hex_encode(hex, hash, BLOB_HASH_BYTES);
 	text_format(name, sizeof(name), "%lld-%s", (long long)blobs_day(b), hex);
 	enum err e = blobs_path(from, b, hash);
@@ -400,7 +418,7 @@ static enum err dispose(struct blobs *b, struct db *db, const struct garbage *g)
 		return ERR_OK; /* a second look says it is none */
 	if (e != ERR_NOT_FOUND)
 		return e;
-	if (blobs_holds(b, g->hash) || (g->is_old && !b->known))
+	if (blobs_holds(b, g->hash) || (g->is_old && !blobs_are_known(b)))
 		return ERR_BUSY;
 	e = g->is_old ? blobs_trash(b, g->hash) : remove_file(b, g->hash);
 	return e == ERR_NOT_FOUND ? ERR_OK : e;
@@ -468,7 +486,8 @@ static bool is_pass_due(const struct blobs *b)
 
 bool blobs_remove_garbage(struct blobs *b, struct db *db)
 {
-	if ((!b->in_pass && !is_pass_due(b)) || !atomic_load(&b->holds) || db_has_failed(db))
+	if ((!b->in_pass && !is_pass_due(b)) || !atomic_load(&b->holds) || atomic_load(&b->keepers) > 0 ||
+	    db_has_failed(db))
 		return false;
 	if (db_run(db, Q_BATCH_BEGIN) != ERR_OK)
 		return false;

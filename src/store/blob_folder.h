@@ -41,6 +41,7 @@ enum err blobs_folder_path(char out[PATH_MAX], const struct blobs *b, const char
 bool blobs_has(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64_t bytes);
 
 bool blobs_are_known(const struct blobs *b);
+void blobs_set_known(struct blobs *b); /* an operator said so */
 
 /* ERR_SPACE when the disk is full, else ERR_IO, logged. */
 enum err blobs_io_error(const char *what, const char *path, int why);
@@ -55,6 +56,9 @@ bool blobs_are_failing(const struct blobs *b);
 /* Whether blob_report_damaged is to say it: not when it did so within the hour. */
 bool blobs_note_report(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES], int64_t mono_ms);
 
+/* While anybody keeps them (keep true, once each, then false), nothing is removed or moved to the trash. */
+void blobs_keep(struct blobs *b, bool keep);
+
 /* The day of uptime that is now, for the names in the trash. */
 void    blobs_set_day(struct blobs *b, int64_t day);
 int64_t blobs_day(const struct blobs *b);
@@ -64,6 +68,7 @@ int64_t blobs_day(const struct blobs *b);
  * removed. Once only.
  */
 void blobs_hold(struct blobs *b, uint8_t (*hashes)[BLOB_HASH_BYTES], size_t count);
+bool blobs_are_held(const struct blobs *b);                                   /* blobs_hold was called */
 bool blobs_holds(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES]); /* true before blobs_hold, too */
 
 /* --- In a job --- */
@@ -71,7 +76,7 @@ bool blobs_holds(const struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES]); /*
 /* Renames blobs/.tmp/NAME (from a path of blobs_tmp_path or blobs_trash_path) to the blob's name; synced with the batch. */
 enum err blobs_take(struct blobs *b, const char *from, const uint8_t hash[BLOB_HASH_BYTES]);
 
-/* Moves it to the trash. ERR_NOT_FOUND, ERR_IO. */
+/* Moves it to the trash. ERR_NOT_FOUND, ERR_IO; ERR_BUSY: somebody keeps them. */
 enum err blobs_trash(struct blobs *b, const uint8_t hash[BLOB_HASH_BYTES]);
 
 /* There may be garbage: look. */

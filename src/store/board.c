@@ -69,6 +69,15 @@ enum err board_drop(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint3
 	return q_done(&q);
 }
 
+enum err board_clear(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint32_t number)
+{
+	AUTO_QUERY q = db_query(db, Q_BOARD_CLEAR);
+
+	bind_padded(&q, ":title", title, BOARD_TITLE_BYTES);
+	q_int(&q, ":number", number);
+	return q_done(&q);
+}
+
 enum err board_each(struct db *db,
                     enum err (*each)(const uint8_t title[BOARD_TITLE_BYTES], uint32_t number, uint8_t order, void *arg),
                     void *arg)

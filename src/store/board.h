@@ -39,6 +39,9 @@ enum err board_put(struct db *db, const struct board_row *row);
 enum err board_drop(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint32_t number,
                     const uint8_t folded[BOARD_NAME_BYTES]);
 
+/* All rows of it; fine when there are none. */
+enum err board_clear(struct db *db, const uint8_t title[BOARD_TITLE_BYTES], uint32_t number);
+
 /* All boards; all rows, those of a board together. Stops at each's first error. order is 1: lower is better, or 0. */
 enum err board_each(struct db *db,
                     enum err (*each)(const uint8_t title[BOARD_TITLE_BYTES], uint32_t number, uint8_t order, void *arg),

@@ -189,6 +189,10 @@ enum err upload_end(struct upload_end *u, struct db *db, const struct limits *li
 
 /* --- Other changes --- */
 
+/* What the player is in it: member or owner. ERR_NOT_FOUND: neither, or it is not there. */
+enum err campaign_role_of(enum campaign_role *out, struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],
+                          const uint8_t player[PLAYER_ID_BYTES]);
+
 /*
  * Owner: the campaign goes to the trash (7 days, if there is room so long, and 10 of one owner; an operator can restore
  * it); member: it is no longer his. ERR_NOT_FOUND.

@@ -36,7 +36,7 @@ static enum err bound_trash(struct db *db, const uint8_t *owner)
 	return e;
 }
 
-static enum err trash(struct db *db, const struct campaign_at *at, int64_t wall_ms)
+enum err campaign_put_in_trash(struct db *db, const struct campaign_at *at, int64_t wall_ms)
 {
 	AUTO_QUERY q = db_query(db, Q_CAMPAIGN_TRASH);
 
@@ -48,6 +48,17 @@ static enum err trash(struct db *db, const struct campaign_at *at, int64_t wall_
 	return e == ERR_OK ? quota_show(db) : e;
 }
 
+enum err campaign_role_of(enum campaign_role *out, struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES],
+                          const uint8_t player[PLAYER_ID_BYTES])
+{
+	struct campaign_at at;
+	enum err           e = campaign_look_inside(&at, db, id, player);
+
+	if (e == ERR_OK)
+		*out = at.role;
+	return e;
+}
+
 enum err campaign_forget(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], const uint8_t player[PLAYER_ID_BYTES],
                          int64_t wall_ms)
 {
@@ -56,7 +67,8 @@ enum err campaign_forget(struct db *db, const uint8_t id[CAMPAIGN_ID_BYTES], con
 
 	if (e != ERR_OK)
 		return e;
-	return at.role == CAMPAIGN_OWNER ? trash(db, &at, wall_ms) : member_put(db, at.number, player, MEMBER_LEFT);
+	return at.role == CAMPAIGN_OWNER ? campaign_put_in_trash(db, &at, wall_ms)
+	                                 : member_put(db, at.number, player, MEMBER_LEFT);
 }
 
 /* Whether the owner and the server have room for what they hold now. */

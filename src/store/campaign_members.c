@@ -73,6 +73,22 @@ static enum err count_all(struct count *out, struct db *db, int64_t number)
 	return e;
 }
 
+enum err member_look(bool *is_member, int64_t *members, struct db *db, int64_t number,
+                     const uint8_t player[PLAYER_ID_BYTES])
+{
+	struct member m;
+	struct count  has;
+	enum err      e = find(&m, db, number, player);
+
+	if (e == ERR_OK)
+		e = count_all(&has, db, number);
+	if (e != ERR_OK)
+		return e;
+	*is_member = m.is_known && m.state == MEMBER_IS;
+	*members   = has.members;
+	return ERR_OK;
+}
+
 /*
  * Becomes a member if there is room; else ERR_MEMBERS. by_owner: of those who are none any more, one is forgotten for
  * him; else the owner of a campaign in which many came and went could add nobody.

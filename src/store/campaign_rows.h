@@ -51,11 +51,18 @@ enum err campaign_thin(struct db *db, int64_t number, const uint8_t owner[PLAYER
 /* Removes a campaign for good, with all it has. *rows (may be NULL) grows by the number of its checkpoints and 1. */
 enum err campaign_drop(struct db *db, int64_t number, int64_t *rows);
 
+/* Into the trash; of what its owner has there, the first goes for good when it is one too many. */
+enum err campaign_put_in_trash(struct db *db, const struct campaign_at *at, int64_t wall_ms);
+
 /* Members that a text names: those who may be put in are, as long as there is room. */
 enum err members_name(struct db *db, const struct campaign_at *at, const uint8_t (*members)[PLAYER_ID_BYTES],
                       size_t count, const struct limits *limits);
 
 enum err member_put(struct db *db, int64_t number, const uint8_t player[PLAYER_ID_BYTES], enum member_state state);
+
+/* Whether the player is a member, and how many there are. Only reads. */
+enum err member_look(bool *is_member, int64_t *members, struct db *db, int64_t number,
+                     const uint8_t player[PLAYER_ID_BYTES]);
 
 /* The player, a member, loaded or stored it. */
 enum err member_use(struct db *db, int64_t number, const uint8_t player[PLAYER_ID_BYTES]);

@@ -127,6 +127,7 @@ static enum err add(struct jobs *j, struct job *job)
 		return ERR_BUSY;
 	if (j->waiting == 0)
 		j->lazy_at_ms = clock_mono_ms() + j->rules.lazy_ms;
+	job->queued_us = clock_lap_us();
 	queue_append(q, job);
 	j->waiting++;
 	if (is_urgent(job))
@@ -310,6 +311,8 @@ static enum err run_jobs(struct jobs *j, struct queue *ran)
 
 	while (count < j->rules.batch && (count == 0 || clock_mono_ms() < end_ms) && (job = take(j))) {
 		count++;
+		if (is_urgent(job))
+			metric_observe(H_STORE_WAIT, clock_lap_us() - job->queued_us);
 		job->result = run_job(j->db, job);
 		if (job->eager)
 			deliver_now(job);
@@ -333,9 +336,12 @@ static enum err commit_jobs(struct jobs *j, struct queue *ran)
 		db_undo(j->db);
 		return e;
 	}
-	e = db_commit(j->db);
-	if (e == ERR_OK)
+	int64_t began_us = clock_lap_us();
+	e                = db_commit(j->db);
+	if (e == ERR_OK) {
+		metric_observe(H_STORE_COMMIT, clock_lap_us() - began_us);
 		metric_inc(M_STORE_COMMITS);
+	}
 	return e;
 }
 

@@ -87,6 +87,14 @@ enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYE
 	return ERR_OK;
 }
 
+enum err player_is_known(struct db *db, const uint8_t id[PLAYER_ID_BYTES])
+{
+	AUTO_QUERY q = db_query(db, Q_PLAYER_FIND);
+
+	q_blob(&q, ":id", id, PLAYER_ID_BYTES);
+	return q_row(&q);
+}
+
 enum err player_check(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES])
 {
 	int64_t  made_ms;
@@ -123,6 +131,32 @@ enum err player_change_code(struct db *db, const struct player_row *row, uint32_
 
 	enum err e = q_done(&q);
 	return e == ERR_OK && q_changed(&q) == 0 ? ERR_NOT_FOUND : e;
+}
+
+static enum err remove_by_id(struct db *db, enum query what, const char *name, const uint8_t *id)
+{
+	AUTO_QUERY q = db_query(db, what);
+
+	q_blob(&q, name, id, PLAYER_ID_BYTES);
+	return q_done(&q);
+}
+
+enum err player_remove_code(struct db *db, const uint8_t id[PLAYER_ID_BYTES])
+{
+	enum err e = remove_by_id(db, Q_CODE_REMOVE, ":player", id);
+
+	return e == ERR_OK ? remove_by_id(db, Q_PLAYER_REMOVE, ":id", id) : e;
+}
+
+enum err player_digest(uint8_t digest[PLAYER_DIGEST_BYTES], struct db *db, const uint8_t id[PLAYER_ID_BYTES])
+{
+	AUTO_QUERY q = db_query(db, Q_PLAYER_FIND);
+
+	q_blob(&q, ":id", id, PLAYER_ID_BYTES);
+	enum err e = q_row(&q);
+	if (e == ERR_OK)
+		q_get_blob(&q, 0, digest, PLAYER_DIGEST_BYTES);
+	return e;
 }
 
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg)
@@ -225,23 +259,13 @@ static enum err collect(struct sweep *s, struct statement *q, int64_t max)
 	return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
 
-static enum err remove_by_id(struct db *db, enum query what, const char *name, const uint8_t *id)
-{
-	AUTO_QUERY q = db_query(db, what);
-
-	q_blob(&q, name, id, PLAYER_ID_BYTES);
-	return q_done(&q);
-}
-
 /* Those collected from number first on. A query that still walks over the rows must be over. */
 static enum err remove_from(struct sweep *s, size_t first)
 {
 	for (size_t i = first; i < s->count; i++) {
 		const uint8_t *id = s->digests + i * PLAYER_DIGEST_BYTES;
 
-		enum err e = remove_by_id(s->db, Q_CODE_REMOVE, ":player", id);
-		if (e == ERR_OK)
-			e = remove_by_id(s->db, Q_PLAYER_REMOVE, ":id", id);
+		enum err e = player_remove_code(s->db, id);
 		if (e != ERR_OK)
 			return e;
 	}

@@ -42,6 +42,9 @@ enum err player_add_without_code(struct db *db, const uint8_t digest[PLAYER_DIGE
  */
 enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
 
+/* Whether anything is known of this id. ERR_NOT_FOUND. Only reads. */
+enum err player_is_known(struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
+
 /*
  * Whether this key may speak for its id: ERR_OK also for one who is not known yet; ERR_NOT_FOUND when the id is another
  * key's, to whom nothing is told. Only reads. Before any function that takes an id alone for who asks.
@@ -59,6 +62,13 @@ enum err player_touch(struct db *db, const struct player_row *row);
  * when he has not that code; ERR_EXISTS when the new one is another player's.
  */
 enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from);
+
+/*
+ * The code is nobody's any more; the player goes with it when nothing else of him is kept. Fine when he has none.
+ * player_digest: ERR_NOT_FOUND; only reads. digest may be id.
+ */
+enum err player_remove_code(struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
+enum err player_digest(uint8_t digest[PLAYER_DIGEST_BYTES], struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
 
 /* Every player with a code, in no order; stops at each's first error and returns it. */
 enum err player_each(struct db *db, enum err (*each)(const struct player_row *row, void *arg), void *arg);

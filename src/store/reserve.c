@@ -105,6 +105,7 @@ enum err reserve_add(struct reserve *r, struct reservation *row)
 	row->id             = ++r->last_id;
 	r->rows[r->count++] = *row;
 	metric_add(M_CLOUD_RESERVED_BYTES, row->bytes);
+	metric_add(M_CLOUD_UPLOADS_NOW, 1);
 	return ERR_OK;
 }
 
@@ -132,7 +133,17 @@ bool reserve_take(struct reservation *out, struct reserve *r, int64_t id)
 	*out = *row;
 	*row = r->rows[--r->count];
 	metric_add(M_CLOUD_RESERVED_BYTES, -out->bytes);
+	metric_add(M_CLOUD_UPLOADS_NOW, -1);
 	return true;
+}
+
+int64_t reserve_disown(struct reserve *r, const uint8_t campaign[CAMPAIGN_ID_BYTES], int64_t number)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		if (is_same(r->rows[i].campaign, campaign, CAMPAIGN_ID_BYTES))
+			r->rows[i].number = number;
+	}
+	return r->last_id;
 }
 
 bool reserve_has(const struct reserve *r, const uint8_t player[PLAYER_ID_BYTES])

@@ -55,6 +55,12 @@ void reserve_resize(struct reservation *row, int64_t bytes);
 /* Takes it out; false: no such id. */
 bool reserve_take(struct reservation *out, struct reserve *r, int64_t id);
 
+/*
+ * Uploads of this id that are under way belong to the campaign of this number, also those that began before it: so they end
+ * with it. Gives the highest id of any reservation up to now.
+ */
+int64_t reserve_disown(struct reserve *r, const uint8_t campaign[CAMPAIGN_ID_BYTES], int64_t number);
+
 /* Whether the player has an upload under way. */
 bool reserve_has(const struct reserve *r, const uint8_t player[PLAYER_ID_BYTES]);
 

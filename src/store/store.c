@@ -76,6 +76,7 @@ struct store {
 	/* Of the store thread. */
 	int64_t            space_at_ms, upkeep_at_ms, copy_at_ms; /* monotonic, when next */
 	bool               warned_log, warned_space;
+	int64_t            measured_commits; /* how many there were when sizes were last looked at */
 	bool               clock_trusted;
 	int64_t            day;       /* of uptime */
 	bool               trash_due; /* a day began */
@@ -283,13 +284,18 @@ static bool has_blobs(const struct store *s)
 	return any;
 }
 
+static void blobs_id_text(char out[2 * STORE_ID_BYTES + 2], const struct store *s)
+{
+	hex_encode(out, s->id, STORE_ID_BYTES);
+	out[2 * STORE_ID_BYTES]     = '\n';
+	out[2 * STORE_ID_BYTES + 1] = '\0';
+}
+
 static enum err write_blobs_id(const struct store *s, FILE *report)
 {
 	char text[2 * STORE_ID_BYTES + 2];
 
-	hex_encode(text, s->id, STORE_ID_BYTES);
-	text[2 * STORE_ID_BYTES]     = '\n';
-	text[2 * STORE_ID_BYTES + 1] = '\0';
+	blobs_id_text(text, s);
 	if (file_write(s->paths.blobs_id, text, strlen(text), 0600) == ERR_OK)
 		return ERR_OK;
 	fprintf(report, "cannot write %s: %s\n", s->paths.blobs_id, strerror(errno));
@@ -452,7 +458,9 @@ enum err store_open(struct store **out, const struct conf *conf, FILE *report)
 
 	if (!s)
 		return ERR_NOMEM;
-	s->lock_fd     = -1;
+	s->lock_fd          = -1;
+	s->measured_commits = -1;
+	metric_set(M_CLOUD_MAX_BYTES, conf->limits.cloud_total);
 	s->limits      = conf->limits;
 	s->orphan_days = conf->cloud_orphan_days;
 	atomic_store(&s->has_space, true);
@@ -486,7 +494,25 @@ const uint8_t *store_addr_key(const struct store *s)
 
 bool store_blobs_are_known(const struct store *s)
 {
-	return s->blobs_known;
+	return s->blobs ? blobs_are_known(s->blobs) : s->blobs_known;
+}
+
+enum err store_own_blobs(struct store *s)
+{
+	char     text[2 * STORE_ID_BYTES + 2];
+	enum err e;
+
+	blobs_id_text(text, s);
+	e = file_write(s->paths.blobs_id, text, strlen(text), 0600);
+	if (e != ERR_OK)
+		return blobs_io_error("write", s->paths.blobs_id, errno);
+	blobs_set_known(s->blobs);
+	return ERR_OK;
+}
+
+struct blob_check *store_blob_check(const struct store *s)
+{
+	return s->check;
 }
 
 struct blobs *store_blobs(const struct store *s)
@@ -497,6 +523,21 @@ struct blobs *store_blobs(const struct store *s)
 struct readers *store_readers(const struct store *s)
 {
 	return s->readers;
+}
+
+const char *store_folder(const struct store *s)
+{
+	return s->paths.data;
+}
+
+const char *store_database(const struct store *s)
+{
+	return s->paths.database;
+}
+
+uint64_t store_free_floor(const struct store *s)
+{
+	return (uint64_t)s->limits.store_free_floor;
 }
 
 bool store_has_space(const struct store *s)
@@ -528,11 +569,25 @@ void store_poke(struct store *s)
 
 /* --- What the store thread does by the clock --- */
 
-static int64_t log_bytes(const struct store *s)
+static int64_t bytes_of(const char *path)
 {
 	struct stat st;
 
-	return stat(s->paths.log, &st) == 0 ? st.st_size : 0;
+	return stat(path, &st) == 0 ? st.st_size : 0;
+}
+
+/* Figures for operators; nothing is decided by them. What nobody has changed needs no second look. */
+static void measure_sizes(struct store *s)
+{
+	int64_t    commits = metric_get(M_STORE_COMMITS);
+	AUTO_QUERY q       = db_query(s->db, Q_BLOB_TOTALS);
+
+	metric_set(M_STORE_DATABASE_BYTES, bytes_of(s->paths.database));
+	if (commits == s->measured_commits || q_row(&q) != ERR_OK)
+		return;
+	s->measured_commits = commits;
+	metric_set(M_BLOBS, q_get_int(&q, 0));
+	metric_set(M_BLOBS_BYTES, q_get_int(&q, 1));
 }
 
 /* Logs when it becomes true, not each time it is. */
@@ -546,7 +601,7 @@ static void warn_once(bool *warned, bool now, const char *verb, int64_t bytes, c
 static void measure_space(struct store *s)
 {
 	uint64_t free_bytes = 0;
-	int64_t  log        = log_bytes(s);
+	int64_t  log        = bytes_of(s->paths.log);
 
 	metric_set(M_STORE_WAL_BYTES, log);
 	bool log_big = log > s->limits.store_wal_max;
@@ -561,6 +616,7 @@ static void measure_space(struct store *s)
 		          "uploads and copies are refused until there is more; make room where the data folder is");
 	}
 	atomic_store(&s->has_space, !log_big && !space_low);
+	measure_sizes(s);
 }
 
 static enum err run_upkeep(struct job *job, struct db *db)

@@ -60,7 +60,8 @@ struct job {
 	 * not ask for a commit of its own; but it begins a batch at once.
 	 */
 	bool     eager;
-	enum err result; /* set by the store before deliver: what done is to be called with */
+	int64_t  queued_us; /* the store's: when it was submitted */
+	enum err result;    /* set by the store before deliver: what done is to be called with */
 	enum err (*run)(struct job *job, struct db *db);
 	void (*done)(struct job *job, enum err result); /* owns the job; must not be NULL */
 };

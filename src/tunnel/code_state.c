@@ -144,17 +144,43 @@ enum err code_draw(struct code_entry **out, struct code_state *s, const uint8_t 
 	return added;
 }
 
+enum err code_claim(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
+                    uint32_t code)
+{
+	enum err loaded = code_load(s, digest, code, false);
+
+	if (loaded != ERR_OK)
+		return loaded;
+	*out            = code_find(s, digest);
+	(*out)->pending = true;
+	return ERR_OK;
+}
+
+bool code_is_taken(const struct code_state *s, uint32_t code)
+{
+	return is_taken(s, code - TUNNEL_CODE_MIN);
+}
+
+enum err code_retake(struct code_state *s, struct code_entry *e, uint32_t code)
+{
+	if (code < TUNNEL_CODE_MIN || code > TUNNEL_CODE_MAX)
+		return ERR_MALFORMED;
+	if (e->pending || e->next_code)
+		return ERR_BUSY;
+	if (code_is_taken(s, code))
+		return ERR_EXISTS;
+	set_taken(s, code - TUNNEL_CODE_MIN, true);
+	e->next_code = code;
+	return ERR_OK;
+}
+
 enum err code_redraw(struct code_state *s, struct code_entry *e, uint32_t random)
 {
 	uint32_t code = any_free(s, random);
 
 	if (e->pending || e->next_code)
 		return ERR_BUSY;
-	if (!code)
-		return ERR_NO_ROOM;
-	set_taken(s, code - TUNNEL_CODE_MIN, true);
-	e->next_code = code;
-	return ERR_OK;
+	return code ? code_retake(s, e, code) : ERR_NO_ROOM;
 }
 
 void code_redrawn(struct code_state *s, struct code_entry *e, bool has, bool keep_code)

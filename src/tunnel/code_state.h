@@ -59,12 +59,20 @@ enum err code_load(struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES]
 enum err code_draw(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
                    uint32_t random);
 
+/* The same with this code. ERR_EXISTS also when that is taken; ERR_MALFORMED out of range. */
+enum err code_claim(struct code_entry **out, struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES],
+                    uint32_t code);
+
+bool code_is_taken(const struct code_state *s, uint32_t code); /* in range */
+
 /*
  * Another free code for the player, in next_code, taken from here on. ERR_BUSY while one is pending, the first or another;
  * ERR_NO_ROOM. code_redrawn ends it: the player has it, and the old one is free again; or (has false) he keeps the old
  * one, and the new one is free again, unless keep_code.
  */
 enum err code_redraw(struct code_state *s, struct code_entry *e, uint32_t random);
+enum err code_retake(struct code_state *s, struct code_entry *e,
+                     uint32_t code); /* this one; also ERR_EXISTS, ERR_MALFORMED */
 void     code_redrawn(struct code_state *s, struct code_entry *e, bool has, bool keep_code);
 
 /* Removes the player; his code is free again, unless keep_code: then it stays taken until the next start. */

@@ -40,19 +40,36 @@ void tunnel_act_close(struct tunnel_acts *acts, struct tunnel_conn *c, enum metr
 
 void tunnel_act_fault(struct tunnel_acts *acts, struct tunnel_conn *c, enum err e)
 {
-	static const enum metric counters[] = { 0, M_TUNNEL_FAULT_NO_ROOM, M_TUNNEL_FAULT_VERSION,
-		                                M_TUNNEL_FAULT_NO_GAME, M_TUNNEL_FAULT_FULL };
-	uint8_t                  fault      = (uint8_t)err_tunnel(e);
+	uint8_t     fault   = (uint8_t)err_tunnel(e);
+	enum metric counter = M_TUNNEL_CLOSED_STORE;
 
-	/*
-	 * An error without a fault code that games know is ours: the client comes back by itself when it is just closed.
-	 * The codes above are the vault's.
-	 */
-	if (fault >= sizeof(counters) / sizeof(counters[0]))
+	switch (e) {
+	case ERR_NO_ROOM:
+		counter = M_TUNNEL_FAULT_NO_ROOM;
+		break;
+	case ERR_VERSION:
+		counter = M_TUNNEL_FAULT_VERSION;
+		break;
+	case ERR_NO_GAME:
+		counter = M_TUNNEL_FAULT_NO_GAME;
+		break;
+	case ERR_GAME_FULL:
+		counter = M_TUNNEL_FAULT_FULL;
+		break;
+	case ERR_BANNED:
+		counter = M_TUNNEL_FAULT_BANNED;
+		break;
+	default:
+		/*
+		 * An error without a fault code that games know is ours: the client comes back by itself when it is just
+		 * closed. Other codes are the vault's.
+		 */
 		fault = 0;
+		break;
+	}
 	if (fault != 0)
 		tunnel_act_send(acts, c, (struct tunnel_msg){ .op = TUNNEL_FAULT, .fault = fault });
-	tunnel_act_close(acts, c, fault != 0 ? counters[fault] : M_TUNNEL_CLOSED_STORE);
+	tunnel_act_close(acts, c, counter);
 }
 
 void tunnel_act_player(struct tunnel_acts *acts, enum tunnel_act_kind what, struct code_entry *entry)
@@ -141,6 +158,7 @@ struct tunnel_game *tunnel_game_add(struct tunnel_state *s, uint32_t code, uint8
 	memcpy(g->addr, addr, TUNNEL_ADDR_BYTES);
 	for (int way = 0; way < TUNNEL_WAYS; way++)
 		g->budget[way] = (struct tunnel_budget){ s->limits->tunnel_burst, now_ms };
+	g->samples[0].at_ms = g->samples[1].at_ms = now_ms;
 	list_append(&s->all, &g->in);
 	s->game_count++;
 	return g;

@@ -28,8 +28,22 @@ struct tunnel_game *tunnel_game_add(struct tunnel_state *s, uint32_t code, uint8
 /* With its friends; connections are the caller's to close before. */
 void tunnel_game_remove(struct tunnel_state *s, struct tunnel_game *g);
 
-/* The game is over: its friends are told, everybody is closed, it is forgotten. */
-void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunnel_acts *acts);
+/* The game is over: its friends are told, everybody is closed (why counts them), it is forgotten. */
+void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, enum metric why, struct tunnel_acts *acts);
+
+/* The friend at this index loses his place, and the connection, if there is one; the host hears of it. */
+void tunnel_game_drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t index, enum metric why,
+                             struct tunnel_acts *acts);
+
+/* A friend who goes: what went through him stays counted. */
+void tunnel_game_keep_counts(struct tunnel_game *g, const struct tunnel_friend *f);
+
+/* What has gone through it so far is noted, for the rates. */
+void tunnel_game_sample(struct tunnel_game *g, int64_t now_ms);
+
+/* A host whose code is his, or is his still: his game, which is made if need be. */
+void tunnel_open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
+                       int64_t wall_ms, struct tunnel_acts *acts);
 
 /* The friend of this number, or NULL. */
 struct tunnel_friend *tunnel_game_friend(const struct tunnel_game *g, uint16_t number);

@@ -90,7 +90,8 @@ static void rejoin(struct tunnel_friend *f, struct tunnel_conn *c, int64_t now_m
 
 static void mark_joined(struct code_entry *entry, struct tunnel_acts *acts)
 {
-	if (!entry || entry->joined)
+	/* While it is pending it is about to be freed: a touch would bring it back. */
+	if (!entry || entry->joined || entry->pending)
 		return;
 	entry->joined = true;
 	tunnel_act_player(acts, TUNNEL_ACT_TOUCH_PLAYER, entry);
@@ -123,7 +124,8 @@ void tunnel_on_join(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 	f->has_token = join->token;
 	if (join->token)
 		memcpy(f->token, join->token, sizeof(f->token));
-	f->pending = true;
+	f->pending   = true;
+	f->joined_ms = join->wall_ms;
 	seat(f, c, join->now_ms);
 	mark_joined(g->entry, acts);
 

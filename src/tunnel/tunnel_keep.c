@@ -224,7 +224,7 @@ static struct game_row game_row_of(const struct tunnel_game *g)
 
 static struct friend_row friend_row_of(const struct tunnel_friend *f)
 {
-	struct friend_row row = { .code = f->game->code, .number = f->number, .joined_ms = clock_wall_ms() };
+	struct friend_row row = { .code = f->game->code, .number = f->number, .joined_ms = f->joined_ms };
 
 	memcpy(row.token, f->token, sizeof(row.token));
 	memcpy(row.player, f->id, sizeof(row.player));
@@ -393,9 +393,14 @@ static enum err load_game(const struct game_row *row, void *arg)
 
 static enum err load_friend(const struct friend_row *row, void *arg)
 {
-	struct load *l = arg;
-	enum err     load =
-		tunnel_load_friend(l->state, row->code, row->number, row->token, row->player, row->addr, l->now_ms);
+	struct load              *l    = arg;
+	struct tunnel_kept_friend kept = { .code      = row->code,
+		                           .number    = row->number,
+		                           .token     = row->token,
+		                           .id        = row->player,
+		                           .addr      = row->addr,
+		                           .joined_ms = row->joined_ms };
+	enum err                  load = tunnel_load_friend(l->state, &kept, l->now_ms);
 
 	if (load != ERR_OK)
 		note_left_out("friend", row->code, load);

@@ -30,15 +30,20 @@ static void welcome_host(struct tunnel_game *g, struct tunnel_conn *c, struct tu
 		tunnel_tell_paths(g, g->friends[i], acts);
 }
 
+static bool may_make_game(const struct tunnel_state *s, const struct tunnel_conn *c)
+{
+	return !s->is_draining && tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address;
+}
+
 /* Opening, protocol 2 */
 
-static void open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
+void tunnel_open_known(struct tunnel_state *s, struct tunnel_conn *c, struct code_entry *entry, int64_t now_ms,
                        int64_t wall_ms, struct tunnel_acts *acts)
 {
 	struct tunnel_game *g = tunnel_find_game(s, entry->code);
 
 	if (!g) {
-		if (tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address)
+		if (may_make_game(s, c))
 			g = tunnel_game_add(s, entry->code, 2, c->addr, now_ms);
 		if (!g) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);
@@ -62,8 +67,9 @@ void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 	struct code_entry *entry = code_find(&s->codes, open->digest);
 
 	if (!entry) {
-		enum err drawn =
-			open->may_be_new ? code_draw(&entry, &s->codes, open->digest, open->random) : ERR_NO_ROOM;
+		enum err drawn = open->may_be_new && !s->is_draining
+		                         ? code_draw(&entry, &s->codes, open->digest, open->random)
+		                         : ERR_NO_ROOM;
 
 		if (drawn != ERR_OK) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);
@@ -84,7 +90,7 @@ void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 		return;
 	}
 	tunnel_act_player(acts, TUNNEL_ACT_TOUCH_PLAYER, entry);
-	open_known(s, c, entry, open->now_ms, open->wall_ms, acts);
+	tunnel_open_known(s, c, entry, open->now_ms, open->wall_ms, acts);
 }
 
 void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err result, int64_t now_ms, int64_t wall_ms,
@@ -108,7 +114,7 @@ void tunnel_on_player_kept(struct tunnel_state *s, const uint8_t *id, enum err r
 		return;
 	}
 	if (c)
-		open_known(s, c, entry, now_ms, wall_ms, acts);
+		tunnel_open_known(s, c, entry, now_ms, wall_ms, acts);
 }
 
 /* Another code */
@@ -151,7 +157,7 @@ enum err tunnel_on_new_code_kept(struct tunnel_state *s, const uint8_t digest[CO
 	}
 	g = tunnel_find_game(s, entry->code);
 	if (g)
-		tunnel_game_end(s, g, acts);
+		tunnel_game_end(s, g, M_TUNNEL_CLOSED_ENDED, acts);
 	code_redrawn(&s->codes, entry, true, false);
 	return ERR_OK;
 }
@@ -186,7 +192,7 @@ void tunnel_on_open_v1(struct tunnel_state *s, struct tunnel_conn *c, const stru
 		uint32_t code = free_v1_code(s, open->old_code);
 
 		g = NULL;
-		if (code != 0 && tunnel_games_of_addr(s, c->addr) < s->limits->tunnel_games_per_address)
+		if (code != 0 && may_make_game(s, c))
 			g = tunnel_game_add(s, code, 1, c->addr, open->now_ms);
 		if (!g) {
 			tunnel_act_fault(acts, c, ERR_NO_ROOM);

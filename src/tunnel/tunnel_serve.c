@@ -4,15 +4,17 @@
 #include "tunnel/tunnel_serve.h"
 
 #include "base/auto.h"
+#include "base/event.h"
 #include "base/pool.h"
 #include "crypt/hash.h"
+#include "net/addr_event.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
 #include "store/player.h"
 #include "tunnel/tunnel_guard.h"
+#include "tunnel/tunnel_inside.h"
 #include "tunnel/tunnel_keep.h"
-#include "tunnel/tunnel_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +31,11 @@ struct conn {
 	struct timer       timer;   /* NEW: to say what it is, or until the held JOIN; JOINING: for the store */
 	struct tunnel_msg *held;    /* a JOIN that has to wait */
 	bool               entered; /* counted as a player without forwarding field */
+	/* What operators were told of it; they are told of its end as well. */
+	enum { UNTOLD, TOLD_HOST, TOLD_FRIEND } told;
+	uint32_t code;
+	uint16_t number;
+	uint8_t  id[TUNNEL_ID_BYTES];
 };
 
 /* Counted per turn of the loop, so that a datagram costs no atomic operation. */
@@ -50,7 +57,8 @@ struct tunnel {
 	int64_t              warned_ms;
 	struct ws_handler    handler;
 	struct tunnel_acts   acts;
-	tunnel_vault         vault; /* NULL: there are no checkpoints here */
+	struct tunnel_game  *new_game; /* while its host is being told: it was not there before */
+	tunnel_vault         vault;    /* NULL: there are no checkpoints here */
 	void                *vault_arg;
 	tunnel_over          over; /* NULL: nobody asks */
 	void                *over_arg;
@@ -85,8 +93,61 @@ static void drop_held(struct conn *c)
 	free(TAKE(c->held));
 }
 
+/* Events for operators */
+
+/* Ids are of protocol 2. */
+static const uint8_t *id_or_none(uint8_t version, const uint8_t *id)
+{
+	return version == 2 ? id : NULL;
+}
+
+static void tell_hosts(struct conn *c, const struct tunnel_msg *msg)
+{
+	const struct addr *from = ws_conn_client(c->ws);
+
+	if (c->tunnel->new_game && c->state.game == c->tunnel->new_game)
+		event_emit(E_GAME_OPENED, event_int("code", msg->code), event_int("version", msg->version),
+		           event_id("host", id_or_none(msg->version, msg->id)), event_addr("from", from));
+	else
+		event_emit(E_GAME_HOST_BACK, event_int("code", msg->code), event_addr("from", from));
+	c->tunnel->new_game = NULL;
+	c->told             = TOLD_HOST;
+	c->code             = msg->code;
+}
+
+static const uint8_t *player_of(const struct conn *c)
+{
+	static const uint8_t none[TUNNEL_ID_BYTES];
+
+	return memcmp(c->id, none, sizeof(none)) == 0 ? NULL : c->id;
+}
+
+static void tell_joins(struct conn *c)
+{
+	const struct tunnel_friend *f = c->state.friend;
+
+	c->told   = TOLD_FRIEND;
+	c->code   = f->game->code;
+	c->number = f->number;
+	memcpy(c->id, f->id, sizeof(c->id));
+	event_emit(E_FRIEND_JOINED, event_int("code", c->code), event_int("number", c->number),
+	           event_id("player", player_of(c)), event_addr("from", ws_conn_client(c->ws)));
+}
+
+/* Who is replaced by a connection of his own is not gone; that a game is over is said of the game, not of its host. */
+static void tell_end(struct conn *c, enum metric why)
+{
+	if (c->told == TOLD_HOST && why != M_TUNNEL_CLOSED_REPLACED && why != M_TUNNEL_CLOSED_ENDED)
+		event_emit(E_GAME_HOST_LOST, event_int("code", c->code));
+	if (c->told == TOLD_FRIEND && why != M_TUNNEL_CLOSED_REPLACED)
+		event_emit(E_FRIEND_LEFT, event_int("code", c->code), event_int("number", c->number),
+		           event_id("player", player_of(c)));
+	c->told = UNTOLD;
+}
+
 static void close_conn(struct conn *c, enum metric why)
 {
+	tell_end(c, why);
 	metric_inc(why);
 	timer_clear(&c->timer);
 	drop_held(c);
@@ -98,10 +159,12 @@ static void log_sent(struct conn *c, const struct tunnel_msg *msg)
 	switch (msg->op) {
 	case TUNNEL_HOST_OPENED:
 		log_info("tunnel", id_of(c), "hosts", "code=%u version=%u", msg->code, msg->version);
+		tell_hosts(c, msg);
 		break;
 	case TUNNEL_JOINED:
 		log_info("tunnel", id_of(c), "joins", "code=%u number=%u state=%u", c->state.friend->game->code,
 		         c->state.friend->number, msg->state);
+		tell_joins(c);
 		break;
 	case TUNNEL_FAULT:
 		log_debug("tunnel", id_of(c), "refused", "fault=%u", msg->fault);
@@ -140,6 +203,7 @@ static void do_act(struct tunnel *t, struct tunnel_act *a, struct code_entry **u
 		tunnel_keep_touch(t->keep, a->entry);
 		break;
 	case TUNNEL_ACT_KEEP_GAME:
+		t->new_game = a->game;
 		tunnel_keep_game(t->keep, a->game);
 		break;
 	case TUNNEL_ACT_KEEP_FRIEND:
@@ -153,6 +217,7 @@ static void do_act(struct tunnel *t, struct tunnel_act *a, struct code_entry **u
 		break;
 	case TUNNEL_ACT_FORGET_GAME:
 		log_info("tunnel", 0, "game-over", "code=%u", a->code);
+		event_emit(E_GAME_CLOSED, event_int("code", a->code));
 		tunnel_keep_forget_game(t->keep, a->code);
 		if (t->over)
 			t->over(t->over_arg, a->code);
@@ -204,12 +269,31 @@ static void note_player(struct conn *c)
 	         text, (long long)t->conf->limits.tunnel_lost_address_players, t->conf->http_client_address_header);
 }
 
+static void refuse(struct conn *c, enum err e, enum metric why)
+{
+	send_msg(c, &(struct tunnel_msg){ .op = TUNNEL_FAULT, .fault = (uint8_t)err_tunnel(e) });
+	c->state.role = TUNNEL_GONE;
+	close_conn(c, why);
+}
+
+/* True: he was refused. digest: of his key. */
+static bool refuse_banned(struct conn *c, const uint8_t digest[HASH_SHA256_BYTES])
+{
+	if (!ban_has_player(digest))
+		return false;
+	metric_inc(M_BAN_REFUSED_TUNNEL);
+	refuse(c, ERR_BANNED, M_TUNNEL_FAULT_BANNED);
+	return true;
+}
+
 static void on_host_open(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms)
 {
 	struct tunnel *t = c->tunnel;
 	uint8_t        digest[HASH_SHA256_BYTES];
 
 	hash_sha256(digest, msg->key, sizeof(msg->key));
+	if (refuse_banned(c, digest))
+		return;
 
 	bool known = code_find(&t->state.codes, digest) != NULL;
 
@@ -263,12 +347,15 @@ static void join(struct conn *c, const struct tunnel_msg *msg, int64_t now_ms, b
 
 	hash_sha256(token, msg->token, sizeof(msg->token));
 	hash_sha256(id, msg->key, sizeof(msg->key));
+	if (msg->version == 2 && refuse_banned(c, id))
+		return;
 
 	struct tunnel_join  want    = { .version = msg->version,
 		                        .code    = msg->code,
 		                        .token   = msg->has_token ? token : NULL,
 		                        .id      = msg->version == 2 ? id : NULL,
-		                        .now_ms  = now_ms };
+		                        .now_ms  = now_ms,
+		                        .wall_ms = clock_wall_ms() };
 	enum tunnel_outlook outlook = tunnel_join_outlook(&t->state, &want);
 	int64_t             wait_ms = 0;
 
@@ -382,9 +469,7 @@ static void on_request(struct conn *c, const uint8_t *bytes, size_t len, int64_t
 		op->run(c, &msg, now_ms);
 		break;
 	case TUNNEL_BAD_VERSION:
-		send_msg(c, &(struct tunnel_msg){ .op = TUNNEL_FAULT, .fault = (uint8_t)err_tunnel(ERR_VERSION) });
-		c->state.role = TUNNEL_GONE;
-		close_conn(c, M_TUNNEL_FAULT_VERSION);
+		refuse(c, ERR_VERSION, M_TUNNEL_FAULT_VERSION);
 		break;
 	case TUNNEL_SHORT:
 	case TUNNEL_UNKNOWN:
@@ -396,6 +481,7 @@ static void on_request(struct conn *c, const uint8_t *bytes, size_t len, int64_t
 
 static void count_route(struct tunnel *t, const struct tunnel_route *route, enum tunnel_way way, size_t len, bool sent)
 {
+	tunnel_on_routed(route, way, len, sent);
 	if (sent) {
 		t->flow[way].datagrams++;
 		t->flow[way].bytes += (int64_t)len;
@@ -514,7 +600,42 @@ static void on_closed(void *data, int64_t now_ms)
 	if (c->state.role == TUNNEL_HOST || c->state.role == TUNNEL_FRIEND)
 		log_info("tunnel", id_of(c), c->state.role == TUNNEL_HOST ? "host-lost" : "friend-lost", "code=%u",
 		         c->state.role == TUNNEL_HOST ? c->state.game->code : c->state.friend->game->code);
+	tell_end(c, M_WS_CLOSED_PEER);
 	forget_conn(c, now_ms);
+}
+
+static void on_lost(void *data, size_t datagrams)
+{
+	struct conn *c = data;
+
+	tunnel_on_lost(&c->state, datagrams);
+}
+
+/* What operators' routes see */
+
+struct tunnel_state *tunnel_state_of(struct tunnel *t)
+{
+	return &t->state;
+}
+
+int64_t tunnel_now_ms(const struct tunnel *t)
+{
+	return loop_now_ms(t->loop);
+}
+
+const struct addr *tunnel_client_of(const struct tunnel_conn *c)
+{
+	return ws_conn_client(CONST_CONTAINER(c, struct conn, state)->ws);
+}
+
+struct tunnel_acts *tunnel_acts_of(struct tunnel *t)
+{
+	return &t->acts;
+}
+
+void tunnel_do_acts(struct tunnel *t)
+{
+	do_acts(t);
 }
 
 /* Answers of the store */
@@ -591,6 +712,49 @@ static void on_removed(void *arg, const uint8_t *digests, size_t count)
 	do_acts(t);
 }
 
+/* Bans */
+
+static bool is_meant(void *arg, const uint8_t *id, struct tunnel_conn *conn)
+{
+	const struct ban *b = arg;
+
+	if (id && ban_is_player(b, id))
+		return true;
+	return conn && ban_is_address(b, ws_conn_client(conn_of(conn)->ws));
+}
+
+static size_t ban_games(struct tunnel *t, const struct tunnel_banned *who, bool end)
+{
+	size_t       count = 0;
+	struct list *next;
+
+	/* What is done for one game can end no other one. */
+	for (struct list *at = t->state.all.next; at != &t->state.all; at = next) {
+		next = at->next;
+		count += tunnel_on_ban(&t->state, CONTAINER(at, struct tunnel_game, in), who, end ? &t->acts : NULL);
+		do_acts(t);
+	}
+	return count;
+}
+
+size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end)
+{
+	struct ban           copy = *b;
+	struct tunnel_banned who  = { .is_meant = is_meant, .arg = &copy };
+	size_t               count;
+
+	if (b->kind != BAN_PLAYER && b->kind != BAN_ADDRESS)
+		return 0;
+	count = ban_games(t, &who, end);
+
+	struct code_entry *entry = b->kind == BAN_PLAYER ? code_find(&t->state.codes, b->player) : NULL;
+
+	if (entry)
+		count += tunnel_on_ban_opening(entry, end ? &t->acts : NULL);
+	do_acts(t);
+	return count;
+}
+
 /* Periodic work */
 
 static void on_check(struct timer *timer, int64_t now_ms)
@@ -665,8 +829,10 @@ enum err tunnel_new(struct tunnel **out, struct loop *loop, struct store *store,
 	t->loop    = loop;
 	t->store   = store;
 	t->conf    = conf;
-	t->handler = (struct ws_handler){ .part = t, .opened = on_opened, .message = on_message, .closed = on_closed };
-	t->flush   = (struct loop_flush){ .run = publish_flow };
+	t->handler = (struct ws_handler){
+		.part = t, .opened = on_opened, .message = on_message, .closed = on_closed, .lost = on_lost
+	};
+	t->flush = (struct loop_flush){ .run = publish_flow };
 	tunnel_state_init(&t->state, &conf->limits, random_u64());
 	pool_init(&t->conns, sizeof(struct conn), (size_t)conf->limits.ws_connections);
 	timer_init(&t->check, on_check);
@@ -716,6 +882,11 @@ enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t 
 	};
 
 	return says[tunnel_place_of(&t->state, code, digest)];
+}
+
+void tunnel_drain(struct tunnel *t, bool on)
+{
+	t->state.is_draining = on;
 }
 
 void tunnel_start(struct tunnel *t)

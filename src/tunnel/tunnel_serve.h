@@ -9,8 +9,10 @@
 #ifndef TUNNEL_TUNNEL_SERVE_H
 #define TUNNEL_TUNNEL_SERVE_H
 
+#include "api/api.h"
 #include "base/err.h"
 #include "conf/conf.h"
+#include "net/ban.h"
 #include "net/loop.h"
 #include "net/ws.h"
 #include "store/store.h"
@@ -59,6 +61,16 @@ enum err tunnel_is_in_game(const struct tunnel *t, uint32_t code, const uint8_t 
 typedef void (*tunnel_over)(void *arg, uint32_t code);
 void tunnel_set_over(struct tunnel *t, tunnel_over over, void *arg);
 
+/* While on, no new game begins (FAULT 1); those that are there go on, their hosts come back, and friends still join. */
+void tunnel_drain(struct tunnel *t, bool on);
+
+/*
+ * How many connections end by this ban of a player: his own, and with his game those of his friends, who are told that it is
+ * over. With end, they do; a game that waits for him is over too, and places of his are lost. By a ban of an address games and
+ * places of those who are connected from there end in the same way; connections from there are net/ws's, and not counted.
+ */
+size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end);
+
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);
 
@@ -70,5 +82,8 @@ void tunnel_stop(struct tunnel *t);
 
 /* After the store has stopped, the loop has run what was posted, and every connection is gone. */
 void tunnel_free(struct tunnel *t);
+
+/* What operators may ask; their part is the same as above. */
+extern const struct api_route tunnel_admin_routes[];
 
 #endif

@@ -72,12 +72,13 @@ static void note_gone(struct tunnel_game *g, uint16_t number)
 		g->gone[g->gone_count++] = number;
 }
 
-static void drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t index, struct tunnel_acts *acts)
+void tunnel_game_drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t index, enum metric why,
+                             struct tunnel_acts *acts)
 {
 	struct tunnel_friend *f = g->friends[index];
 
 	if (f->conn)
-		tunnel_act_close(acts, f->conn, M_TUNNEL_CLOSED_SILENT);
+		tunnel_act_close(acts, f->conn, why);
 	if (g->host && !f->pending) {
 		struct tunnel_act *drop = tunnel_act(acts, TUNNEL_ACT_DROP_TAG);
 
@@ -93,6 +94,7 @@ static void drop_friend(struct tunnel_state *s, struct tunnel_game *g, size_t in
 	forget->code   = g->code;
 	forget->number = f->number;
 
+	tunnel_game_keep_counts(g, f);
 	g->friend_count--;
 	memmove(&g->friends[index], &g->friends[index + 1], (g->friend_count - index) * sizeof(g->friends[0]));
 	pool_give(&s->friends, f);
@@ -109,7 +111,7 @@ static void check_friends(struct tunnel_state *s, struct tunnel_game *g, int64_t
 {
 	for (size_t i = g->friend_count; i > 0; i--)
 		if (is_friend_over(s->limits, g->friends[i - 1], now_ms))
-			drop_friend(s, g, i - 1, acts);
+			tunnel_game_drop_friend(s, g, i - 1, M_TUNNEL_CLOSED_SILENT, acts);
 }
 
 static bool is_game_over(const struct limits *l, const struct tunnel_game *g, int64_t now_ms)
@@ -123,10 +125,10 @@ static bool is_game_over(const struct limits *l, const struct tunnel_game *g, in
 	return now_ms - g->lost_ms > (waited_for ? l->tunnel_wait_ms : l->tunnel_wait_alone_ms);
 }
 
-void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunnel_acts *acts)
+void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, enum metric why, struct tunnel_acts *acts)
 {
 	if (g->host)
-		tunnel_act_close(acts, g->host, M_TUNNEL_CLOSED_ENDED);
+		tunnel_act_close(acts, g->host, why);
 	for (size_t i = 0; i < g->friend_count; i++) {
 		struct tunnel_friend *f = g->friends[i];
 
@@ -135,7 +137,7 @@ void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunne
 		if (!f->pending)
 			tunnel_act_send(acts, f->conn,
 			                (struct tunnel_msg){ .op = TUNNEL_GAME_STATE, .state = TUNNEL_GAME_OVER });
-		tunnel_act_close(acts, f->conn, M_TUNNEL_CLOSED_ENDED);
+		tunnel_act_close(acts, f->conn, why);
 	}
 	tunnel_act(acts, TUNNEL_ACT_FORGET_GAME)->code = g->code;
 	tunnel_game_remove(s, g);
@@ -143,6 +145,7 @@ void tunnel_game_end(struct tunnel_state *s, struct tunnel_game *g, struct tunne
 
 static void check_game(struct tunnel_state *s, struct tunnel_game *g, int64_t now_ms, struct tunnel_acts *acts)
 {
+	tunnel_game_sample(g, now_ms);
 	if (g->host && now_ms - g->host->heard_ms >= s->limits->tunnel_host_silence_ms) {
 		tunnel_act_close(acts, g->host, M_TUNNEL_CLOSED_SILENT);
 		tunnel_game_lose_host(g, now_ms, acts);
@@ -151,7 +154,7 @@ static void check_game(struct tunnel_state *s, struct tunnel_game *g, int64_t no
 		tunnel_on_game_state(s, g->host, g->host->late_state, now_ms, acts);
 	check_friends(s, g, now_ms, acts);
 	if (is_game_over(s->limits, g, now_ms))
-		tunnel_game_end(s, g, acts);
+		tunnel_game_end(s, g, M_TUNNEL_CLOSED_ENDED, acts);
 }
 
 bool tunnel_on_tick(struct tunnel_state *s, int64_t now_ms, struct tunnel_acts *acts)
@@ -196,27 +199,27 @@ enum err tunnel_load_game(struct tunnel_state *s, const struct tunnel_kept_game 
 	return ERR_OK;
 }
 
-enum err tunnel_load_friend(struct tunnel_state *s, uint32_t code, uint16_t number, const uint8_t *token,
-                            const uint8_t *id, const uint8_t *addr, int64_t now_ms)
+enum err tunnel_load_friend(struct tunnel_state *s, const struct tunnel_kept_friend *kept, int64_t now_ms)
 {
-	struct tunnel_game *g = tunnel_find_game(s, code);
+	struct tunnel_game *g = tunnel_find_game(s, kept->code);
 
 	if (!g)
 		return ERR_NOT_FOUND;
-	if (number == 0 || tunnel_game_friend(g, number))
+	if (kept->number == 0 || tunnel_game_friend(g, kept->number))
 		return ERR_EXISTS;
 	if (g->friend_count >= TUNNEL_FRIENDS_MAX)
 		return ERR_GAME_FULL;
 
-	struct tunnel_friend *f = tunnel_game_add_friend(s, g, number, now_ms);
+	struct tunnel_friend *f = tunnel_game_add_friend(s, g, kept->number, now_ms);
 
 	if (!f)
 		return ERR_NOMEM;
 	f->has_token = true;
 	f->lost_ms   = now_ms;
-	memcpy(f->token, token, sizeof(f->token));
-	memcpy(f->id, id, sizeof(f->id));
-	memcpy(f->addr, addr, sizeof(f->addr));
+	f->joined_ms = kept->joined_ms;
+	memcpy(f->token, kept->token, sizeof(f->token));
+	memcpy(f->id, kept->id, sizeof(f->id));
+	memcpy(f->addr, kept->addr, sizeof(f->addr));
 	return ERR_OK;
 }
 

@@ -70,19 +70,45 @@ struct tunnel_budget {
 
 enum tunnel_way { TUNNEL_UP, TUNNEL_DOWN, TUNNEL_WAYS }; /* friend to host; host to friend */
 
+/* Datagrams that went on. */
+struct tunnel_flow {
+	int64_t datagrams, bytes;
+};
+
+/* Why others did not; in the order of the metrics from M_TUNNEL_DROPPED_AWAY on. SLOW: the receiver reads too slowly. */
+enum tunnel_drop {
+	TUNNEL_DROP_AWAY,
+	TUNNEL_DROP_UNKNOWN,
+	TUNNEL_DROP_SIZE,
+	TUNNEL_DROP_BUDGET,
+	TUNNEL_DROP_SHARE,
+	TUNNEL_DROP_SLOW,
+	TUNNEL_DROPS
+};
+
+/* Fields that a datagram needs come first: with thousands of friends, cache lines are what they cost. */
 struct tunnel_friend {
 	struct tunnel_game  *game;
 	struct tunnel_conn  *conn; /* NULL: in his grace period */
 	uint16_t             number;
 	bool                 pending; /* place not committed yet: host not told, JOINED not sent */
 	bool                 has_token;
+	struct tunnel_flow   flow[TUNNEL_WAYS];
 	uint8_t              token[TUNNEL_TOKEN_DIGEST_BYTES];
 	uint8_t              id[TUNNEL_ID_BYTES];
 	uint8_t              addr[TUNNEL_ADDR_BYTES];
 	int64_t              lost_ms;
 	struct tunnel_budget share[TUNNEL_WAYS];
+	int64_t              dropped[TUNNEL_WAYS][TUNNEL_DROPS];
+	int64_t              joined_ms; /* wall clock */
 	uint8_t              paths[TUNNEL_PATHS_TO_HOST_BYTES];
 	uint8_t              paths_len;
+};
+
+/* How many bytes had gone through a game then. */
+struct tunnel_sample {
+	int64_t at_ms;
+	int64_t bytes[TUNNEL_WAYS];
 };
 
 struct tunnel_game {
@@ -102,6 +128,10 @@ struct tunnel_game {
 	struct tunnel_budget  budget[TUNNEL_WAYS];
 	struct tunnel_friend *friends[TUNNEL_FRIENDS_MAX]; /* in the order they joined */
 	uint16_t              gone[TUNNEL_GONE_MAX];
+	/* Of friends who are gone, and what was dropped that is no friend's. */
+	struct tunnel_flow   past[TUNNEL_WAYS];
+	int64_t              dropped[TUNNEL_WAYS][TUNNEL_DROPS];
+	struct tunnel_sample samples[2]; /* of the last two ticks, the older one first */
 };
 
 /* What the caller has to do. */
@@ -149,6 +179,7 @@ struct tunnel_state {
 	struct list          all;
 	struct list         *cursor; /* of a tick under way */
 	size_t               game_count;
+	bool                 is_draining; /* no game that is not there yet */
 };
 
 /* limits must outlive it. seed: random, for the hash tables. */
@@ -205,7 +236,7 @@ struct tunnel_join {
 	uint8_t        version;
 	uint32_t       code;
 	const uint8_t *token, *id;
-	int64_t        now_ms;
+	int64_t        now_ms, wall_ms;
 };
 void tunnel_on_join(struct tunnel_state *s, struct tunnel_conn *c, const struct tunnel_join *join,
                     struct tunnel_acts *acts);
@@ -223,13 +254,40 @@ void tunnel_on_friend_kept(struct tunnel_state *s, uint32_t code, int64_t made_m
 
 /* Where a datagram goes; or dropped, and why is counted. */
 struct tunnel_route {
-	struct tunnel_conn *to; /* NULL: dropped */
-	uint16_t            number;
-	enum metric         why;
+	struct tunnel_conn *to;       /* NULL: dropped */
+	struct tunnel_friend *friend; /* whose it is, from or to him; NULL: nobody's that is known */
+	uint16_t    number;
+	enum metric why;
 };
 struct tunnel_route tunnel_route_up(struct tunnel_state *s, struct tunnel_conn *c, size_t len, int64_t now_ms);
 struct tunnel_route tunnel_route_down(struct tunnel_state *s, struct tunnel_conn *c, uint16_t number, size_t len,
                                       int64_t now_ms);
+
+/* What became of it, counted for the friend. sent false: it was dropped on the way to route->to, or for route->why. */
+static inline void tunnel_on_routed(const struct tunnel_route *route, enum tunnel_way way, size_t len, bool sent)
+{
+	struct tunnel_friend *f = route->friend;
+
+	if (!f)
+		return;
+	if (sent) {
+		f->flow[way].datagrams++;
+		f->flow[way].bytes += (int64_t)len;
+	} else {
+		f->dropped[way][route->to ? TUNNEL_DROP_SLOW : route->why - M_TUNNEL_DROPPED_AWAY]++;
+	}
+}
+
+/* Datagrams that had waited for this connection and are lost, since it reads too slowly. */
+void tunnel_on_lost(struct tunnel_conn *c, size_t count);
+
+/* What went through a game since it was made, or loaded; friends who have left are in it. */
+struct tunnel_sum {
+	struct tunnel_flow flow[TUNNEL_WAYS];
+	int64_t            dropped[TUNNEL_WAYS][TUNNEL_DROPS];
+	int64_t            rate[TUNNEL_WAYS]; /* bytes/s, over the last one to two ticks */
+};
+void tunnel_game_sum(struct tunnel_sum *out, const struct tunnel_game *g, int64_t now_ms);
 
 /* Any message came (host), an ECHO or datagram came (friend): a sign of life. */
 static inline void tunnel_on_sign_of_life(struct tunnel_conn *c, int64_t now_ms)
@@ -257,6 +315,25 @@ void tunnel_on_closed(struct tunnel_state *s, struct tunnel_conn *c, int64_t now
  */
 bool tunnel_on_tick(struct tunnel_state *s, int64_t now_ms, struct tunnel_acts *acts);
 
+/*
+ * Who is banned: the player of this id, or NULL (he has none, or is not meant); or this connection, by its address, or NULL
+ * (there is none).
+ */
+struct tunnel_banned {
+	bool (*is_meant)(void *arg, const uint8_t *id, struct tunnel_conn *conn);
+	void *arg;
+};
+
+/*
+ * Ends the game, when its host is banned, or else takes their places from friends who are. Returns how many connections end by
+ * it, but for those whose address is banned. acts NULL: only counts. The game may be gone after the call.
+ */
+size_t tunnel_on_ban(struct tunnel_state *s, struct tunnel_game *g, const struct tunnel_banned *who,
+                     struct tunnel_acts *acts);
+
+/* The same for one who waits for his first code: FAULT. */
+size_t tunnel_on_ban_opening(struct code_entry *entry, struct tunnel_acts *acts);
+
 /* What was kept, after a start; friends in the order they joined, after their game. The waits begin at now_ms. */
 struct tunnel_kept_game {
 	uint32_t       code;
@@ -268,8 +345,13 @@ struct tunnel_kept_game {
 	int64_t        made_ms;
 };
 enum err tunnel_load_game(struct tunnel_state *s, const struct tunnel_kept_game *kept, int64_t now_ms);
-enum err tunnel_load_friend(struct tunnel_state *s, uint32_t code, uint16_t number, const uint8_t *token,
-                            const uint8_t *id, const uint8_t *addr, int64_t now_ms);
+struct tunnel_kept_friend {
+	uint32_t       code;
+	uint16_t       number;
+	const uint8_t *token, *id, *addr;
+	int64_t        joined_ms;
+};
+enum err tunnel_load_friend(struct tunnel_state *s, const struct tunnel_kept_friend *kept, int64_t now_ms);
 
 /* The sweep removed these players from the database: forget them, but not those who came back meanwhile. */
 void tunnel_on_players_removed(struct tunnel_state *s, const uint8_t *digests, size_t count, struct tunnel_acts *acts);
@@ -279,6 +361,40 @@ struct tunnel_game *tunnel_find_game(const struct tunnel_state *s, uint32_t code
 /* Whether this player (digest: of his key) hosts the game of protocol 2 with this code, or has a place in it. */
 enum tunnel_place { TUNNEL_PLACE_NO_GAME, TUNNEL_PLACE_NONE, TUNNEL_PLACE_HAS };
 enum tunnel_place tunnel_place_of(const struct tunnel_state *s, uint32_t code, const uint8_t digest[CODE_DIGEST_BYTES]);
+
+/*
+ * What operators do (tunnel_operator_state.c). A game ends as it would by itself. A friend
+ * loses number, place and token, and is told that the game is over, or his client would be back at once. ERR_NOT_FOUND.
+ */
+enum err tunnel_on_close_game(struct tunnel_state *s, uint32_t code, struct tunnel_acts *acts);
+enum err tunnel_on_kick(struct tunnel_state *s, uint32_t code, uint16_t number, struct tunnel_acts *acts);
+
+/*
+ * The player of this digest, who must be kept, gets the code that is wanted, or, with 0, any. ERR_OK: keep it, and answer
+ * with tunnel_on_code_given: *from is the code he had, 0 when he had none, *to what he gets; *to may be *from: then there is
+ * nothing to keep, nor to answer. ERR_BUSY: a change of his is under way; ERR_EXISTS; ERR_NO_ROOM; ERR_NOMEM.
+ */
+struct tunnel_give {
+	const uint8_t *digest;
+	uint32_t       wanted, random;
+	uint32_t       from, to; /* out */
+};
+enum err tunnel_on_give_code(struct tunnel_state *s, struct tunnel_give *give);
+/* Whether that could be, and nothing is changed. to is 0 when any would do. */
+enum err tunnel_may_give_code(const struct tunnel_state *s, struct tunnel_give *give);
+
+/* His game under the old code is over. Returns result, or ERR_NOT_FOUND when he is gone meanwhile. */
+enum err tunnel_on_code_given(struct tunnel_state *s, const struct tunnel_give *give, enum err result, int64_t now_ms,
+                              int64_t wall_ms, struct tunnel_acts *acts);
+
+/*
+ * The code of the player with this id is to be anybody's again. ERR_OK: remove it, and answer with tunnel_on_code_freed; until
+ * then he cannot open a game. ERR_NOT_FOUND: he has none. ERR_BUSY.
+ */
+enum err tunnel_on_free_code(struct tunnel_state *s, const uint8_t *id, uint32_t *code);
+enum err tunnel_may_free_code(const struct tunnel_state *s, const uint8_t *id, uint32_t *code);
+void tunnel_on_code_freed(struct tunnel_state *s, const uint8_t *id, enum err result, int64_t now_ms, int64_t wall_ms,
+                          struct tunnel_acts *acts);
 
 /* Connected hosts and friends, counted one by one. */
 void tunnel_count(const struct tunnel_state *s, size_t *hosts, size_t *friends);

@@ -3,8 +3,8 @@
  */
 #include "base/auto.h"
 #include "base/hex.h"
+#include "support/admin_client.h"
 #include "support/dial.h"
-#include "support/rest_client.h"
 #include "support/tunnel_message.h"
 
 #include <criterion/criterion.h>
@@ -222,19 +222,6 @@ Test(rest_quota, two_lengths_or_a_length_and_chunks_are_refused)
 
 /* --- What the operator sets --- */
 
-static struct http_result operator_asks(const char *method, const char *path, const char *body)
-{
-	char request[3000];
-	int  len = body ? snprintf(request, sizeof(request),
-	                           "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
-	                           method, path, strlen(body), body)
-	                : snprintf(request, sizeof(request), "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-	                           method, path);
-
-	cr_assert(len > 0 && (size_t)len < sizeof(request));
-	return http_exchange_unix(s->admin_socket, request, (size_t)len, REST_PATIENCE_MS);
-}
-
 static void quota_path(char out[100], const char *player)
 {
 	uint8_t id[ID_BYTES];
@@ -248,17 +235,23 @@ static void quota_path(char out[100], const char *player)
 Test(rest_quota, the_operator_sets_what_one_player_may)
 {
 	static const char *const sets[] = { "limits.cloud_interval_ms=0", NULL };
-	char                     path[100];
+	char                     path[100], dry[120];
 	AUTO(auto_free) char    *bytes = rest_bytes(2000, 1);
 
 	s = server_start(sets);
 	quota_path(path, "A");
-	ANSWER before = operator_asks("GET", path, NULL);
+	snprintf(dry, sizeof(dry), "%s?dry_run=true", path);
+	ANSWER before = admin_get(s, path);
 	rest_expect(&before, 200, NULL);
 	cr_expect_str_eq(before.body, "{\"campaigns\":null,\"bytes\":null,\"checkpoint\":null}");
-	ANSWER set = operator_asks("PUT", path, "{\"campaigns\":1,\"bytes\":3000,\"checkpoint\":1500}");
+	ANSWER tried = admin_ask(s, "PUT", dry, "{\"campaigns\":7}");
+	cr_expect_str_eq(tried.body,
+	                 "{\"ok\":true,\"campaigns\":7,\"bytes\":null,\"checkpoint\":null,\"dry_run\":true}");
+	ANSWER unchanged = admin_get(s, path);
+	cr_expect_str_eq(unchanged.body, before.body);
+	ANSWER set = admin_ask(s, "PUT", path, "{\"campaigns\":1,\"bytes\":3000,\"checkpoint\":1500}");
 	rest_expect(&set, 200, NULL);
-	ANSWER after = operator_asks("GET", path, NULL);
+	ANSWER after = admin_get(s, path);
 	cr_expect_str_eq(after.body, "{\"campaigns\":1,\"bytes\":3000,\"checkpoint\":1500}");
 
 	ANSWER large = rest_put(s, "A", "00000000000000aa", "", META, bytes, 1501);
@@ -273,9 +266,9 @@ Test(rest_quota, the_operator_sets_what_one_player_may)
 	ANSWER other = rest_put(s, "B", "00000000000000bb", "", META, bytes, 2000);
 	rest_expect(&other, 201, NULL);
 
-	ANSWER back = operator_asks("PUT", path, "{\"bytes\":null}");
+	ANSWER back = admin_ask(s, "PUT", path, "{\"bytes\":null}");
 	rest_expect(&back, 200, NULL);
-	cr_expect_str_eq(back.body, "{\"campaigns\":null,\"bytes\":null,\"checkpoint\":null}");
+	cr_expect_str_eq(back.body, "{\"ok\":true,\"campaigns\":null,\"bytes\":null,\"checkpoint\":null}");
 	ANSWER free_again = rest_put(s, "A", "00000000000000cc", "", META, bytes, 2000);
 	rest_expect(&free_again, 201, NULL);
 }
@@ -287,9 +280,9 @@ Test(rest_quota, the_operator_sets_what_one_campaign_may)
 	AUTO(auto_free) char    *bytes  = rest_bytes(2000, 1);
 
 	s          = server_start(sets);
-	ANSWER set = operator_asks("PUT", path, "{\"checkpoint\":1000}");
+	ANSWER set = admin_ask(s, "PUT", path, "{\"checkpoint\":1000}");
 	rest_expect(&set, 200, NULL);
-	cr_expect_str_eq(set.body, "{\"bytes\":null,\"checkpoint\":1000}");
+	cr_expect_str_eq(set.body, "{\"ok\":true,\"bytes\":null,\"checkpoint\":1000}");
 	ANSWER large = rest_put(s, "A", "00000000000000aa", "", META, bytes, 1001);
 	rest_expect(&large, 413, "too_big");
 	ANSWER fits = rest_put(s, "A", "00000000000000aa", "", META, bytes, 1000);
@@ -298,38 +291,82 @@ Test(rest_quota, the_operator_sets_what_one_campaign_may)
 	rest_expect(&other, 201, NULL);
 }
 
+Test(rest_quota, what_differs_from_the_defaults_is_listed)
+{
+	static const char *const ids[] = { "0000000000000000", "00000000000000aa", "8000000000000000",
+		                           "ffffffffffffffff" };
+	char                     path[160], text[20], way[40];
+
+	s = server_start((const char *[]){ "limits.cloud_campaigns=7", NULL });
+	for (size_t i = 0; i < COUNT_OF(ids); i++) {
+		snprintf(path, sizeof(path), "/admin/v1/quotas/players/%s", ids[i]);
+		ANSWER r = admin_ask(s, "PUT", path, "{\"campaigns\":3}");
+		rest_expect(&r, 200, NULL);
+	}
+	ANSWER one = admin_ask(s, "PUT", "/admin/v1/quotas/campaigns/00000000000000bb", "{\"bytes\":5000}");
+	rest_expect(&one, 200, NULL);
+	ANSWER all = admin_get(s, "/admin/v1/quotas");
+	rest_expect(&all, 200, NULL);
+	cr_expect_eq(rest_int(&all, "overrides"), 5);
+	cr_expect_eq(rest_int(&all, "defaults.player_campaigns"), 7);
+	cr_expect_eq(rest_int(&all, "used.campaigns"), 0);
+	ANSWER campaigns = admin_get(s, "/admin/v1/quotas/campaigns");
+	cr_expect_str_eq(campaigns.body,
+	                 "{\"items\":[{\"id\":\"00000000000000bb\",\"bytes\":5000,\"checkpoint\":null}],"
+	                 "\"next\":null}");
+	snprintf(path, sizeof(path), "/admin/v1/quotas/players?limit=3");
+	for (size_t from = 0; from < COUNT_OF(ids); from += 3) {
+		ANSWER r = admin_get(s, path);
+		rest_expect(&r, 200, NULL);
+		cr_expect_eq(rest_count(&r, "items"), from == 0 ? 3 : 1);
+		for (size_t i = 0; i < rest_count(&r, "items"); i++) {
+			snprintf(way, sizeof(way), "items.%zu.id", i);
+			cr_expect_str_eq(rest_text(&r, way, text, sizeof(text)), ids[from + i]);
+		}
+		if (from == 0)
+			snprintf(path, sizeof(path), "/admin/v1/quotas/players?limit=3&cursor=%s",
+			         rest_text(&r, "next", text, sizeof(text)));
+	}
+	ANSWER odd = admin_get(s, "/admin/v1/quotas/players?cursor=00");
+	rest_expect(&odd, 400, "malformed");
+}
+
 Test(rest_quota, what_the_operator_mistypes_is_refused)
 {
-	static const char *const bodies[] = {
-		"",
-		"x",
-		"[]",
-		"{\"bytes\":-1}",
-		"{\"bytes\":\"1\"}",
-		"{\"campaigns\":1.5}",
-		"{\"checkpoint\":true}",
-		"{\"bytes\":9223372036854775808}",
-		"{\"bytes\":1}}",
+	static const struct {
+		const char *body;
+		int         status;
+		const char *code;
+	} cases[] = {
+		{ "x", 400, "malformed" },
+		{ "[]", 400, "malformed" },
+		{ "{\"bytes\":1}}", 400, "malformed" },
+		{ "{\"bytes\":9223372036854775808}", 400, "malformed" },
+		{ "{\"bytes\":-1}", 422, "invalid" },
+		{ "{\"bytes\":\"1\"}", 422, "invalid" },
+		{ "{\"campaigns\":1.5}", 422, "invalid" },
+		{ "{\"checkpoint\":true}", 422, "invalid" },
+		{ "{\"byte\":1}", 422, "unknown_member" },
 	};
 	char                  path[100], none[100];
 	AUTO(auto_free) char *large = malloc(1100);
 
 	s = server_start(NULL);
 	quota_path(path, "A");
-	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
-		ANSWER r = operator_asks("PUT", path, bodies[i]);
-		rest_expect(&r, 400, "malformed");
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		ANSWER r = admin_ask(s, "PUT", path, cases[i].body);
+		rest_expect(&r, cases[i].status, cases[i].code);
 	}
-	ANSWER owned = operator_asks("PUT", "/admin/v1/quotas/campaigns/00000000000000aa", "{\"campaigns\":1}");
-	rest_expect(&owned, 400, "malformed");
+	ANSWER owned = admin_ask(s, "PUT", "/admin/v1/quotas/campaigns/00000000000000aa", "{\"campaigns\":1}");
+	rest_expect(&owned, 422, "unknown_member");
 	for (size_t len = 1024; len <= 1025; len++) {
 		snprintf(large, 1100, "{\"bytes\":1%*s}", (int)len - 11, "");
 		cr_assert_eq(strlen(large), len);
-		ANSWER r = operator_asks("PUT", path, large);
+		ANSWER r = admin_ask(s, "PUT", path, large);
 		rest_expect(&r, len == 1024 ? 200 : 413, len == 1024 ? NULL : "too_big");
 	}
 	snprintf(none, sizeof(none), "/admin/v1/quotas/players/%s", "0123");
-	ANSWER short_id = operator_asks("GET", none, NULL);
+	ANSWER short_id = admin_get(s, none);
 	rest_expect(&short_id, 404, "not_found");
 	ANSWER front = rest_get(s, "A", path);
 	cr_expect_eq(front.status, 404, "it is not for the front");

@@ -553,20 +553,28 @@ Test(conf, a_socket_path_fits_or_is_refused)
 	char run[200];
 	char text[300];
 
-	/* 107 bytes in all: 96 and "/admin.sock" */
+	/* 107 bytes in all: 95 and "/events.sock" */
 	memset(run, 'r', sizeof(run));
-	(void)snprintf(text, sizeof(text), "[server]\nrun = %.96s\n", run);
+	(void)snprintf(text, sizeof(text), "[server]\nrun = %.95s\n", run);
 	struct conf c = load_text(text);
-	cr_expect_eq(strlen(c.admin_socket), 107);
+	cr_expect_eq(strlen(c.admin_events_socket), 107);
 	conf_fini(&c);
 
-	char expected[400];
+	char expected[800];
 	(void)snprintf(text, sizeof(text), "[server]\nrun = %.97s\n", run);
 	(void)snprintf(expected, sizeof(expected),
 	               "from server.run: admin.socket: \"%.97s/admin.sock\" has 108 bytes; "
+	               "the path of a unix socket has at most 107, choose a shorter server.run\n"
+	               "from server.run: admin.events_socket: \"%.97s/events.sock\" has 109 bytes; "
 	               "the path of a unix socket has at most 107, choose a shorter server.run\n",
-	               run);
+	               run, run);
 	expect_refused(text, expected);
+}
+
+Test(conf, one_socket_cannot_be_two)
+{
+	expect_refused("[admin]\nsocket = s\nevents_socket = s\n",
+	               "text:3: admin.events_socket: is the same as admin.socket\n");
 }
 
 Test(conf, given_paths_are_not_derived)
@@ -589,7 +597,7 @@ Test(conf, a_reload_takes_what_may_change_and_names_the_rest)
 	struct conf   fresh   = load_text("[log]\nlevel = debug\naddresses = full\nformat = json\n"
 	                                      "[http]\nlisten = 127.0.0.1:1\n[limits]\nws_connections = 5\n");
 
-	conf_reload(&running, &fresh, report_open(&r));
+	conf_reload(&running, &fresh, report_open(&r), NULL);
 	cr_expect_str_eq(report_text(&r), "text:4: log.format has changed and needs a restart\n"
 	                                  "text:6: http.listen has changed and needs a restart\n"
 	                                  "text:8: limits.ws_connections has changed and needs a restart\n");
@@ -614,7 +622,7 @@ Test(conf, a_reload_of_the_same_says_nothing)
 	struct conf   running = load_text("[limits]\nws_ping_ms = 20s\n");
 	struct conf   fresh   = load_text("[http]\nlisten =   127.0.0.1:10001\n");
 
-	conf_reload(&running, &fresh, report_open(&r));
+	conf_reload(&running, &fresh, report_open(&r), NULL);
 	cr_expect_str_eq(report_text(&r), "");
 	report_free(&r);
 	conf_fini(&fresh);
@@ -631,7 +639,7 @@ Test(conf, a_reload_takes_texts_and_secrets_without_naming_their_values)
 	                  "[stun]\nuri = stun:h:3478\n[latest]\nproto = 142\nmod = M\nurl = http://u\n"
 	                  "[lobby]\nenable = no\n");
 
-	conf_reload(&running, &fresh, report_open(&r));
+	conf_reload(&running, &fresh, report_open(&r), NULL);
 	cr_expect_str_eq(report_text(&r), "text:17: lobby.enable has changed and needs a restart\n");
 	report_free(&r);
 	cr_expect_str_eq(running.turn_secret, "n3w");

@@ -46,6 +46,8 @@ static const struct {
 	{ "tunnel", offsetof(struct server, tunnel_port) },
 	{ "http-tls ", offsetof(struct server, https_port) },
 	{ "http ", offsetof(struct server, http_port) },
+	{ "admin-events ", offsetof(struct server, admin_events_port) },
+	{ "admin ", offsetof(struct server, admin_port) },
 };
 
 /* Of several listeners of a part the first counts. */
@@ -218,6 +220,7 @@ struct server *server_prepare(const char *const *sets)
 	cr_assert_not_null(mkdtemp(s->root), "no folder below /tmp: %s", strerror(errno));
 	snprintf(s->data, sizeof(s->data), "%.40s/data", s->root);
 	snprintf(s->admin_socket, sizeof(s->admin_socket), "%.40s/data/admin.sock", s->root);
+	snprintf(s->admin_events_socket, sizeof(s->admin_events_socket), "%.40s/data/events.sock", s->root);
 	snprintf(s->log_path, sizeof(s->log_path), "%.40s/server.log", s->root);
 	mkdir(s->data, 0700);
 	make_clock(s);
@@ -237,6 +240,10 @@ struct server *server_prepare(const char *const *sets)
 	server_set(s, "p2p.port=0");
 	server_set(s, "p2p.alt_port=0");
 	server_set(s, admin);
+	snprintf(admin, sizeof(admin), "admin.events_socket=%s", s->admin_events_socket);
+	server_set(s, admin);
+	server_set(s, "admin.listen=127.0.0.1:0");
+	server_set(s, "admin.events_listen=127.0.0.1:0");
 	server_set(s, "turn.secret=" SERVER_TURN_SECRET);
 	server_set(s, "signal.token=" SERVER_SIGNAL_TOKEN);
 	for (; sets && *sets; sets++)
@@ -292,8 +299,9 @@ void server_launch(struct server *s)
 	s->signal_port = s->signal_tls_port = 0;
 	s->rooms_port = s->rooms_status_port = 0;
 	s->p2p_port = s->p2p_alt_port = 0;
-	s->log_from                   = stat(s->log_path, &log) == 0 ? log.st_size : 0;
-	s->pid                        = fork();
+	s->admin_port = s->admin_events_port = 0;
+	s->log_from                          = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+	s->pid                               = fork();
 	cr_assert_geq(s->pid, 0, "no process: %s", strerror(errno));
 	if (s->pid == 0)
 		become_server(s, test, program);

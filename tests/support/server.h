@@ -24,7 +24,7 @@
 #include <sys/types.h>
 
 #define SERVER_PATH_BYTES 80
-#define SERVER_SETS_MAX   32
+#define SERVER_SETS_MAX   40
 #define SERVER_SET_BYTES  160
 #define SERVER_READY_MS   20000 /* a sanitizer build on a busy machine takes its time */
 #define SERVER_STOP_MS    10000
@@ -47,9 +47,10 @@ struct server {
 	int                  rooms_port;                   /* TCP and UDP */
 	int                  p2p_port, p2p_alt_port;       /* over UDP, on both addresses; 0 without p2p.listen1 */
 	int                  rooms_status_port;            /* 0 without rooms.status_listen */
-	char                 root[SERVER_PATH_BYTES];      /* the folder of the test: data/, server.log, clock */
+	int                  admin_port, admin_events_port;
+	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
 	char                 data[SERVER_PATH_BYTES];
-	char                 admin_socket[SERVER_PATH_BYTES];
+	char                 admin_socket[SERVER_PATH_BYTES], admin_events_socket[SERVER_PATH_BYTES];
 	char                 log_path[SERVER_PATH_BYTES];
 	long                 log_from;  /* where this start's lines begin */
 	int                  output_fd; /* what the next start gets as its output; 0: log_path, opened */

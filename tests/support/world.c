@@ -157,6 +157,11 @@ static void run_acts(struct world *w)
 	free(copy);
 }
 
+void world_do(struct world *w)
+{
+	run_acts(w);
+}
+
 void world_kept_player(struct world *w, uint8_t player, enum err result)
 {
 	uint8_t id[TUNNEL_ID_BYTES] = { player };
@@ -224,7 +229,8 @@ static void join(struct world *w, const char *name, uint8_t version, uint32_t co
 		                                                 .code    = code,
 		                                                 .token   = token ? digest : NULL,
 		                                                 .id      = version == 2 ? id : NULL,
-		                                                 .now_ms  = w->now_ms };
+		                                                 .now_ms  = w->now_ms,
+		                                                 .wall_ms = w->now_ms };
 
 	tunnel_on_join(&w->state, world_conn(w, name), &join, &w->acts);
 	run_acts(w);

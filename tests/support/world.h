@@ -50,6 +50,9 @@ uint32_t world_new_code(struct world *w, uint8_t player);
 enum err world_kept_new_code(struct world *w, uint8_t player, uint32_t to, enum err result);
 void     world_kept_friend(struct world *w, uint32_t code, uint16_t number);
 
+/* After a call of the state with w->acts: they are done. */
+void world_do(struct world *w);
+
 /* Time passes; every connected one gives a sign of life just before, unless it is in the list (NULL-ended). */
 void world_pass(struct world *w, int64_t ms, const char *const *silent);
 

@@ -32,12 +32,18 @@ struct ws_client *ws_client_dial(int port, const struct ws_client_options *optio
 	if (!options)
 		options = &no_options;
 	cr_assert_not_null(c, "memory for a client");
-	c->fd         = dial_tcp_to(options->to ? options->to : "127.0.0.1", port, NULL, options->rcvbuf_bytes);
+	c->fd         = options->unix_path
+	                        ? dial_unix(options->unix_path)
+	                        : dial_tcp_to(options->to ? options->to : "127.0.0.1", port, NULL, options->rcvbuf_bytes);
 	c->mute       = options->mute;
 	c->takes_text = options->takes_text;
 	if (c->fd < 0) {
 		free(c);
-		cr_assert_fail("nobody listens on %s:%d", options->to ? options->to : "127.0.0.1", port);
+		cr_assert_fail("nobody listens on %s:%d",
+		               options->unix_path ? options->unix_path
+		               : options->to      ? options->to
+		                                  : "127.0.0.1",
+		               port);
 	}
 	pthread_mutex_lock(&clients_lock);
 	c->next = clients;
@@ -143,11 +149,12 @@ int ws_client_upgrade(struct ws_client *c, const struct ws_client_options *o)
 
 	if (!o)
 		o = &no_options;
-	int len = snprintf(request, sizeof(request),
-	                   "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-	                   "Sec-WebSocket-Key: " KEY "\r\nSec-WebSocket-Version: 13\r\nUser-Agent: %s\r\n%s\r\n",
-	                   o->path ? o->path : "/", o->user_agent ? o->user_agent : "CrysisCoop/2",
-	                   o->headers ? o->headers : "");
+	const char *host = o->host ? o->host : "127.0.0.1";
+	int         len  = snprintf(request, sizeof(request),
+	                            "GET %s HTTP/1.1\r\n%s%s%sUpgrade: websocket\r\nConnection: Upgrade\r\n"
+	                                     "Sec-WebSocket-Key: " KEY "\r\nSec-WebSocket-Version: 13\r\nUser-Agent: %s\r\n%s\r\n",
+                           o->path ? o->path : "/", *host ? "Host: " : "", host, *host ? "\r\n" : "",
+                           o->user_agent ? o->user_agent : "CrysisCoop/2", o->headers ? o->headers : "");
 
 	cr_assert(len > 0 && (size_t)len < sizeof(request), "the test's own upgrade is too long");
 	ws_client_send_raw(c, request, (size_t)len);

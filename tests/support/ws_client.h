@@ -31,6 +31,8 @@
 
 struct ws_client_options {
 	const char *to;           /* the server's address; NULL: 127.0.0.1 */
+	const char *unix_path;    /* a unix socket instead; NULL: TCP */
+	const char *host;         /* the Host field; NULL: 127.0.0.1, "": none */
 	const char *path;         /* NULL: "/" */
 	const char *user_agent;   /* NULL: "CrysisCoop/2" */
 	const char *headers;      /* further header lines, each with its CR LF; NULL: none */

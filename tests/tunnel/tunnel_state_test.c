@@ -608,13 +608,15 @@ Test(tunnel_state, what_was_kept_comes_back_lost_with_its_friends_and_numbers)
 	uint8_t                 token[TUNNEL_TOKEN_DIGEST_BYTES] = { 7 };
 	uint8_t                 id[TUNNEL_ID_BYTES]              = { 10 };
 	struct tunnel_kept_game kept = { .code = 555555, .version = 2, .next_number = 9, .id = digest, .addr = addr };
+	struct tunnel_kept_friend friend = { .code = 555555, .number = 5, .token = token, .id = id, .addr = addr };
 
 	cr_expect_eq(tunnel_load_game(&w->state, &kept, w->now_ms), ERR_NOT_FOUND, "a game without its player");
 	cr_assert_eq(code_load(&w->state.codes, digest, 555555, true), ERR_OK);
 	cr_assert_eq(tunnel_load_game(&w->state, &kept, w->now_ms), ERR_OK);
-	cr_assert_eq(tunnel_load_friend(&w->state, 555555, 5, token, id, addr, w->now_ms), ERR_OK);
-	cr_expect_eq(tunnel_load_friend(&w->state, 555555, 5, token, id, addr, w->now_ms), ERR_EXISTS);
-	cr_expect_eq(tunnel_load_friend(&w->state, 555556, 5, token, id, addr, w->now_ms), ERR_NOT_FOUND);
+	cr_assert_eq(tunnel_load_friend(&w->state, &friend, w->now_ms), ERR_OK);
+	cr_expect_eq(tunnel_load_friend(&w->state, &friend, w->now_ms), ERR_EXISTS);
+	friend.code = 555556;
+	cr_expect_eq(tunnel_load_friend(&w->state, &friend, w->now_ms), ERR_NOT_FOUND);
 
 	world_join(w, "ann", 555555, 10, 7);
 	cr_expect_str_eq(said(w), "ann: JOINED 3", "the friend comes back before the host");

@@ -11,6 +11,72 @@ FROM campaigns c
 JOIN members m ON m.campaign = c.number
 WHERE c.trashed_ms IS NULL AND m.state = 0;
 
+CREATE TABLE admin_tokens (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	digest     BLOB NOT NULL UNIQUE CHECK (length(digest) = 32), -- SHA-256 of the token's 32 bytes
+	name       TEXT NOT NULL,
+	role       INTEGER NOT NULL CHECK (role IN (1, 2)),          -- 1: viewer, 2: operator
+	made_ms    INTEGER NOT NULL,
+	made_by    TEXT NOT NULL,
+	expires_ms INTEGER,                                          -- NULL: never
+	used_ms    INTEGER,                                          -- last use, to the minute; NULL: never
+	revoked_ms INTEGER                                           -- NULL: it was not
+) STRICT;
+
+CREATE TABLE audit (
+	id       INTEGER PRIMARY KEY AUTOINCREMENT,
+	at_ms    INTEGER NOT NULL,
+	who      TEXT NOT NULL,  -- "root", "uid 1000", "token 3 (name)"
+	via      TEXT NOT NULL CHECK (via IN ('unix', 'tcp')),
+	address  TEXT NOT NULL,  -- in clear
+	action   TEXT NOT NULL,  -- "campaign.revoke"
+	target   TEXT NOT NULL,  -- "campaigns/00112233445566aa"
+	detail   TEXT NOT NULL,  -- what was asked for, as JSON; no secrets
+	result   TEXT NOT NULL,  -- "begun", "ok", or the error's code
+	ended_ms INTEGER         -- NULL: it has not, or the server ended before
+) STRICT;
+
+CREATE INDEX audit_by_time ON audit (at_ms);
+
+CREATE INDEX audit_refused ON audit (id) WHERE result NOT IN ('ok', 'begun');
+
+CREATE VIEW audit_trail AS
+SELECT id,
+       datetime(at_ms / 1000, 'unixepoch') AS at,
+       who,
+       via,
+       address,
+       action,
+       target,
+       detail,
+       result
+FROM audit
+ORDER BY id DESC;
+
+CREATE VIEW ban_list AS
+SELECT id,
+       CASE kind WHEN 0 THEN 'address' WHEN 1 THEN 'player' WHEN 2 THEN 'identity' ELSE 'name' END AS kind,
+       value,
+       reason,
+       made_by,
+       datetime(made_ms / 1000, 'unixepoch') AS made,
+       datetime(until_ms / 1000, 'unixepoch') AS until -- empty: for ever
+FROM bans
+ORDER BY id;
+
+CREATE TABLE bans (
+	id       INTEGER PRIMARY KEY AUTOINCREMENT,
+	kind     INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3), -- 0: address or network, 1: player, 2: identity, 3: name
+	value    TEXT NOT NULL,    -- as people read it, in one form only, so that it is there once
+	reason   TEXT NOT NULL,
+	made_ms  INTEGER NOT NULL,
+	made_by  TEXT NOT NULL,    -- as in the audit trail
+	until_ms INTEGER,          -- NULL: for ever
+	UNIQUE (kind, value)
+) STRICT;
+
+CREATE INDEX bans_by_end ON bans (until_ms) WHERE until_ms IS NOT NULL;
+
 CREATE TABLE blob_garbage (
 	hash   BLOB PRIMARY KEY CHECK (length(hash) = 32),
 	is_old INTEGER NOT NULL CHECK (is_old IN (0, 1)) -- noted before this start: the file goes to blobs/.trash instead
@@ -48,6 +114,19 @@ CREATE TRIGGER campaign_changed AFTER UPDATE OF bytes, spare, trashed_ms ON camp
 	    trash = trash + iif(NEW.trashed_ms IS NULL, 0, NEW.bytes) - iif(OLD.trashed_ms IS NULL, 0, OLD.bytes);
 END;
 
+CREATE TRIGGER campaign_given AFTER UPDATE OF owner ON campaigns WHEN NEW.owner <> OLD.owner BEGIN
+	UPDATE holders
+	SET campaigns = campaigns - (OLD.trashed_ms IS NULL),
+	    bytes = bytes - iif(OLD.trashed_ms IS NULL, OLD.bytes, 0),
+	    spare = spare - iif(OLD.trashed_ms IS NULL, OLD.spare, 0)
+	WHERE player = OLD.owner;
+	UPDATE holders
+	SET campaigns = campaigns + (NEW.trashed_ms IS NULL),
+	    bytes = bytes + iif(NEW.trashed_ms IS NULL, NEW.bytes, 0),
+	    spare = spare + iif(NEW.trashed_ms IS NULL, NEW.spare, 0)
+	WHERE player = NEW.owner;
+END;
+
 CREATE VIEW campaign_list AS
 SELECT lower(hex(c.id)) AS campaign,
        lower(hex(c.owner)) AS owner,
@@ -78,8 +157,12 @@ END;
 
 CREATE VIEW campaign_trash AS
 SELECT lower(hex(id)) AS campaign,
+       number,
        lower(hex(owner)) AS owner,
+       name,
+       level,
        bytes,
+       datetime(stored_ms / 1000, 'unixepoch') AS stored,
        datetime(trashed_ms / 1000, 'unixepoch') AS deleted
 FROM campaigns
 WHERE trashed_ms IS NOT NULL;
@@ -95,13 +178,15 @@ CREATE TABLE campaigns (
 	bytes       INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),                 -- of all its checkpoints
 	spare       INTEGER NOT NULL DEFAULT 0 CHECK (spare BETWEEN 0 AND bytes),  -- of those that may go when room is short
 	trashed_ms  INTEGER,                               -- when it was deleted; NULL: it was not
-	trashed_day INTEGER,                               -- the same as a day of uptime_days
+	trashed_day INTEGER, name TEXT NOT NULL DEFAULT '', level TEXT NOT NULL DEFAULT '',                               -- the same as a day of uptime_days
 	CHECK ((trashed_ms IS NULL) = (trashed_day IS NULL))
 ) STRICT;
 
 CREATE INDEX campaigns_by_id ON campaigns (id);
 
 CREATE INDEX campaigns_by_owner ON campaigns (owner, trashed_ms);
+
+CREATE INDEX campaigns_by_stored ON campaigns (stored_ms, number);
 
 CREATE INDEX campaigns_by_use ON campaigns (used_day) WHERE trashed_ms IS NULL;
 
@@ -115,6 +200,10 @@ CREATE TRIGGER checkpoint_added AFTER INSERT ON checkpoints BEGIN
 	WHERE number = NEW.campaign;
 END;
 
+CREATE TRIGGER checkpoint_named AFTER INSERT ON checkpoints WHEN NEW.is_conflict = 0 BEGIN
+	UPDATE campaigns SET name = NEW.name, level = NEW.level WHERE number = NEW.campaign;
+END;
+
 CREATE TRIGGER checkpoint_removed AFTER DELETE ON checkpoints BEGIN
 	UPDATE campaigns
 	SET bytes = bytes - OLD.bytes, spare = spare - iif(OLD.spare > 0, OLD.bytes, 0)
@@ -125,6 +214,15 @@ CREATE TRIGGER checkpoint_spared AFTER UPDATE OF spare ON checkpoints BEGIN
 	UPDATE campaigns
 	SET spare = spare + iif(NEW.spare > 0, NEW.bytes, 0) - iif(OLD.spare > 0, OLD.bytes, 0)
 	WHERE number = NEW.campaign;
+END;
+
+CREATE TRIGGER checkpoint_unnamed AFTER DELETE ON checkpoints WHEN OLD.is_conflict = 0 BEGIN
+	UPDATE campaigns
+	SET name = coalesce((SELECT n.name FROM checkpoints n WHERE n.campaign = OLD.campaign AND n.is_conflict = 0
+	                     ORDER BY n.version DESC LIMIT 1), ''),
+	    level = coalesce((SELECT n.level FROM checkpoints n WHERE n.campaign = OLD.campaign AND n.is_conflict = 0
+	                      ORDER BY n.version DESC LIMIT 1), '')
+	WHERE number = OLD.campaign;
 END;
 
 CREATE TABLE checkpoints (
@@ -392,6 +490,18 @@ SELECT datetime(k.stored_ms / 1000, 'unixepoch') AS stored,
 FROM checkpoints k
 JOIN campaigns c ON c.number = k.campaign
 WHERE c.trashed_ms IS NULL AND k.stored_ms >= unixepoch('now', 'start of day') * 1000;
+
+CREATE VIEW token_list AS
+SELECT id,
+       name,
+       iif(role = 2, 'operator', 'viewer') AS role,
+       made_by,
+       datetime(made_ms / 1000, 'unixepoch') AS made,
+       datetime(expires_ms / 1000, 'unixepoch') AS expires, -- empty: never
+       datetime(used_ms / 1000, 'unixepoch') AS used,
+       datetime(revoked_ms / 1000, 'unixepoch') AS revoked
+FROM admin_tokens
+ORDER BY id;
 
 CREATE TABLE uptime_days (
 	day       INTEGER PRIMARY KEY CHECK (day > 0), -- counted from 1; days on which the server did not run have no number

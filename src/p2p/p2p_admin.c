@@ -1,0 +1,429 @@
+/*
+ * Sessions and rooms of peer to peer, for operators: src/admin/PROTOCOL.md. On the loop flat copies are made, up to a page of
+ * them; JSON is made of those afterwards.
+ */
+#include "p2p/p2p_serve.h"
+
+#include "base/auto.h"
+#include "base/hex.h"
+#include "base/lowest.h"
+#include "base/text.h"
+#include "p2p/p2p_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_BYTES    8
+#define PLACE_BYTES 16 /* of a session in its list: the player's id, and what tells sessions apart that have the same */
+#define GAME_PREFIX "game:"
+#define NO_GROUP    SIZE_MAX
+
+struct session_view {
+	uint8_t             place[PLACE_BYTES];
+	struct addr         addr;
+	bool                has_room, has_nat, has_latency;
+	char                room[P2P_ROOM_NAME_BYTES];
+	uint16_t            seat;
+	enum p2p_nat_type   nat;
+	struct p2p_endpoint mapped;
+	int32_t             latency_ms;
+	int64_t             since_ms;
+};
+
+struct room_view {
+	char     name[P2P_ROOM_NAME_BYTES];
+	bool     is_game;
+	size_t   members, max, groups;
+	uint32_t epoch;
+};
+
+struct member_view {
+	uint8_t           player[ID_BYTES];
+	uint16_t          seat;
+	bool              has_nat;
+	enum p2p_nat_type nat;
+	size_t            group; /* from 0; NO_GROUP: in none */
+};
+
+/* --- On the loop: sessions --- */
+
+struct sessions_ask {
+	struct p2p          *p2p;
+	bool                 has_after;
+	uint8_t              after[PLACE_BYTES];
+	size_t               cap; /* of both */
+	void               **room;
+	struct session_view *views;
+	size_t               count; /* out */
+};
+
+static void place_of(uint8_t out[PLACE_BYTES], const struct p2p_session *s)
+{
+	memcpy(out, s->digest, ID_BYTES);
+	for (size_t i = 0; i < PLACE_BYTES - ID_BYTES; i++)
+		out[ID_BYTES + i] = (uint8_t)(s->id >> (56 - 8 * i));
+}
+
+static int by_place(const void *a, const void *b)
+{
+	uint8_t one[PLACE_BYTES], other[PLACE_BYTES];
+
+	place_of(one, a);
+	place_of(other, b);
+	return memcmp(one, other, sizeof(one));
+}
+
+static void look_at_session(struct session_view *out, const struct p2p_session *s)
+{
+	*out = (struct session_view){ .addr        = s->addr,
+		                      .has_room    = s->member.room != NULL,
+		                      .has_nat     = s->has_result,
+		                      .has_latency = s->member.has_latency,
+		                      .seat        = s->member.seat,
+		                      .nat         = s->member.nat,
+		                      .mapped      = s->member.mapped,
+		                      .latency_ms  = s->member.latency_ms,
+		                      .since_ms    = s->since_ms };
+	place_of(out->place, s);
+	if (s->member.room)
+		memcpy(out->room, s->member.room->name, sizeof(out->room));
+}
+
+static bool is_behind(const struct sessions_ask *a, const struct p2p_session *s)
+{
+	uint8_t place[PLACE_BYTES];
+
+	place_of(place, s);
+	return !a->has_after || memcmp(place, a->after, sizeof(place)) > 0;
+}
+
+static void on_sessions(void *arg)
+{
+	struct sessions_ask *a = arg;
+	struct lowest        page;
+
+	lowest_init(&page, a->room, a->cap, by_place);
+	for (struct list *at = a->p2p->sessions.next; at != &a->p2p->sessions; at = at->next) {
+		struct p2p_session *s = CONTAINER(at, struct p2p_session, in_sessions);
+
+		if (s->has_hello && is_behind(a, s))
+			lowest_offer(&page, s);
+	}
+	lowest_sort(&page);
+	for (size_t i = 0; i < page.count; i++)
+		look_at_session(&a->views[i], page.items[i]);
+	a->count = page.count;
+}
+
+struct end_ask {
+	struct p2p *p2p;
+	uint8_t     player[ID_BYTES];
+	bool        dry_run;
+	enum err    result;
+};
+
+static void on_disconnect(void *arg)
+{
+	struct end_ask *a = arg;
+
+	a->result = ERR_NOT_FOUND;
+	for (struct list *at = a->p2p->sessions.next; at != &a->p2p->sessions; at = at->next) {
+		struct p2p_session *s = CONTAINER(at, struct p2p_session, in_sessions);
+
+		if (!s->has_hello || memcmp(s->digest, a->player, ID_BYTES) != 0)
+			continue;
+		a->result = ERR_OK;
+		if (!a->dry_run)
+			p2p_session_end(s, P2P_END_OPERATOR); /* freed later */
+	}
+}
+
+/* --- On the loop: rooms --- */
+
+struct rooms_ask {
+	struct p2p       *p2p;
+	bool              has_after;
+	char              after[P2P_ROOM_NAME_BYTES];
+	size_t            cap; /* of both */
+	void            **room;
+	struct room_view *views;
+	size_t            count; /* out */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct p2p_room *one = a, *other = b;
+
+	return memcmp(one->name, other->name, sizeof(one->name));
+}
+
+static void look_at_room(struct room_view *out, const struct p2p_room *room)
+{
+	*out = (struct room_view){
+		.is_game = room->is_game, .members = room->count, .max = room->max, .epoch = room->epoch
+	};
+	memcpy(out->name, room->name, sizeof(out->name));
+	for (const struct list *at = room->groups.next; at != &room->groups; at = at->next)
+		out->groups++;
+}
+
+static void on_rooms(void *arg)
+{
+	struct rooms_ask *a = arg;
+	struct lowest     page;
+
+	lowest_init(&page, a->room, a->cap, by_name);
+	for (struct list *at = a->p2p->rooms.rooms.next; at != &a->p2p->rooms.rooms; at = at->next) {
+		struct p2p_room *room = CONTAINER(at, struct p2p_room, in_rooms);
+
+		if (!a->has_after || memcmp(room->name, a->after, sizeof(a->after)) > 0)
+			lowest_offer(&page, room);
+	}
+	lowest_sort(&page);
+	for (size_t i = 0; i < page.count; i++)
+		look_at_room(&a->views[i], page.items[i]);
+	a->count = page.count;
+}
+
+struct room_ask {
+	struct p2p        *p2p;
+	char               name[P2P_ROOM_NAME_BYTES];
+	bool               closes, dry_run;
+	enum err           result;
+	struct room_view   room;
+	struct member_view members[P2P_MEMBERS_MAX];
+};
+
+static size_t group_of(const struct p2p_room *room, const struct p2p_member *m)
+{
+	size_t at = 0;
+
+	for (const struct list *l = room->groups.next; l != &room->groups; l = l->next, at++) {
+		if (m->group && l == &m->group->in_room)
+			return at;
+	}
+	return NO_GROUP;
+}
+
+static void look_at_member(struct member_view *out, struct p2p_member *m)
+{
+	const struct p2p_session *s = p2p_session_of(m);
+
+	*out = (struct member_view){
+		.seat = m->seat, .has_nat = s->has_result, .nat = m->nat, .group = group_of(m->room, m)
+	};
+	memcpy(out->player, s->digest, sizeof(out->player));
+}
+
+static void on_room(void *arg)
+{
+	struct room_ask *a    = arg;
+	struct p2p_room *room = p2p_room_find(&a->p2p->rooms, a->name);
+
+	a->result = room ? ERR_OK : ERR_NOT_FOUND;
+	if (!room)
+		return;
+	look_at_room(&a->room, room);
+	for (size_t i = 0; i < room->count; i++)
+		look_at_member(&a->members[i], room->members[i]);
+	if (a->closes && !a->dry_run)
+		p2p_room_empty(a->p2p, room);
+}
+
+/* --- Afterwards: sessions --- */
+
+static void put_nat(struct json *j, bool has_nat, enum p2p_nat_type nat)
+{
+	if (has_nat)
+		json_put_text(j, "nat", p2p_nat_name(nat));
+	else
+		json_put_null(j, "nat");
+}
+
+static void put_mapped(struct json *j, const struct p2p_endpoint *mapped)
+{
+	char text[P2P_ADDRESS_TEXT_BYTES + 1];
+
+	if (mapped->is_set) {
+		p2p_endpoint_text(text, mapped);
+		json_put_text(j, "mapped", text);
+	} else {
+		json_put_null(j, "mapped");
+	}
+}
+
+static struct json *json_of_session(const struct session_view *s)
+{
+	struct json *j = json_object_new();
+	char         address[ADDR_TEXT_BYTES];
+
+	if (!j)
+		return NULL;
+	addr_text(address, &s->addr);
+	api_put_id(j, "player", s->place);
+	json_put_text(j, "address", address);
+	if (s->has_room) {
+		json_put_text(j, "room", s->room);
+		json_put_int(j, "seat", s->seat);
+	} else {
+		json_put_null(j, "room");
+		json_put_null(j, "seat");
+	}
+	put_nat(j, s->has_nat, s->nat);
+	put_mapped(j, &s->mapped);
+	if (s->has_latency)
+		json_put_int(j, "latency_ms", s->latency_ms);
+	else
+		json_put_null(j, "latency_ms");
+	api_put_time(j, "since_at", s->since_ms);
+	return j;
+}
+
+static enum err on_get_sessions(struct api_call *c, void *part)
+{
+	AUTO(auto_free) void **room  = NULL;
+	AUTO(auto_free) void  *views = NULL;
+	struct sessions_ask    a     = { .p2p = part };
+	struct api_page        p;
+	enum err               e = api_page_begin(&p, c);
+
+	if (e != ERR_OK)
+		return e;
+	a.has_after = p.has_after && p.after_len == sizeof(a.after);
+	memcpy(a.after, p.after, sizeof(a.after));
+	a.cap  = (size_t)p.limit + 1; /* one more tells whether there is another page */
+	a.room = room = calloc(a.cap, sizeof(*room));
+	a.views = views = calloc(a.cap, sizeof(*a.views));
+	e               = room && views ? api_on_loop(c, on_sessions, &a) : ERR_NOMEM;
+	for (size_t i = 0; e == ERR_OK && i < a.count && api_page_room(&p, a.views[i].place, PLACE_BYTES); i++)
+		api_page_add(&p, json_of_session(&a.views[i]));
+	return api_page_end(&p, e);
+}
+
+static enum err on_delete_session(struct api_call *c, void *part)
+{
+	struct end_ask a = { .p2p = part, .dry_run = c->dry_run };
+	enum err       e = api_path_id(a.player, c, 0);
+
+	if (e == ERR_OK)
+		e = api_on_loop(c, on_disconnect, &a);
+	if (e == ERR_OK)
+		e = a.result;
+	return e == ERR_OK ? api_answer(c, 200, api_done()) : e;
+}
+
+/* --- Afterwards: rooms --- */
+
+static struct json *json_of_room(const struct room_view *r)
+{
+	struct json *j    = json_object_new();
+	int64_t      code = 0;
+
+	if (!j)
+		return NULL;
+	json_put_text(j, "room", r->name);
+	api_put_key(j, "room_key", r->name, strlen(r->name));
+	json_put_int(j, "members", (int64_t)r->members);
+	json_put_int(j, "max", (int64_t)r->max);
+	if (r->is_game && text_to_int(&code, r->name + strlen(GAME_PREFIX), 0, 999999) == ERR_OK)
+		json_put_int(j, "game", code);
+	else
+		json_put_null(j, "game");
+	json_put_int(j, "epoch", r->epoch);
+	json_put_int(j, "groups", (int64_t)r->groups);
+	return j;
+}
+
+static enum err on_get_rooms(struct api_call *c, void *part)
+{
+	AUTO(auto_free) void **room  = NULL;
+	AUTO(auto_free) void  *views = NULL;
+	struct rooms_ask       a     = { .p2p = part };
+	struct api_page        p;
+	enum err               e = api_page_begin(&p, c);
+
+	if (e != ERR_OK)
+		return e;
+	a.has_after = p.has_after && p.after_len == sizeof(a.after);
+	memcpy(a.after, p.after, sizeof(a.after));
+	a.cap  = (size_t)p.limit + 1;
+	a.room = room = calloc(a.cap, sizeof(*room));
+	a.views = views = calloc(a.cap, sizeof(*a.views));
+	e               = room && views ? api_on_loop(c, on_rooms, &a) : ERR_NOMEM;
+	for (size_t i = 0; e == ERR_OK && i < a.count && api_page_room(&p, a.views[i].name, P2P_ROOM_NAME_BYTES); i++)
+		api_page_add(&p, json_of_room(&a.views[i]));
+	return api_page_end(&p, e);
+}
+
+static enum err ask_room(struct api_call *c, struct room_ask *a)
+{
+	uint8_t  name[P2P_ROOM_NAME_BYTES - 1];
+	size_t   len;
+	enum err e = api_path_key(name, sizeof(name), &len, c, 0);
+
+	if (e != ERR_OK)
+		return e;
+	memcpy(a->name, name, len); /* the rest is NULs */
+	e = api_on_loop(c, on_room, a);
+	return e == ERR_OK ? a->result : e;
+}
+
+static struct json *json_of_member(const struct member_view *m)
+{
+	struct json *j = json_object_new();
+
+	if (!j)
+		return NULL;
+	api_put_id(j, "player", m->player);
+	json_put_int(j, "seat", m->seat);
+	put_nat(j, m->has_nat, m->nat);
+	if (m->group != NO_GROUP)
+		json_put_int(j, "group", (int64_t)m->group);
+	else
+		json_put_null(j, "group");
+	return j;
+}
+
+static enum err on_get_room(struct api_call *c, void *part)
+{
+	struct room_ask a = { .p2p = part };
+	enum err        e = ask_room(c, &a);
+	struct json    *j, *members;
+
+	if (e != ERR_OK)
+		return e;
+	j       = json_of_room(&a.room);
+	members = j ? json_array_new() : NULL;
+	for (size_t i = 0; members && i < a.room.members; i++)
+		json_add_json(members, json_of_member(&a.members[i]));
+	if (j)
+		json_put_json(j, "member_list", members);
+	return api_answer(c, 200, j);
+}
+
+static enum err on_delete_room(struct api_call *c, void *part)
+{
+	struct room_ask a = { .p2p = part, .closes = true, .dry_run = c->dry_run };
+	enum err        e = ask_room(c, &a);
+	struct json    *j;
+
+	if (e != ERR_OK)
+		return e;
+	j = api_done();
+	if (j)
+		json_put_int(j, "members", (int64_t)a.room.members);
+	return api_answer(c, 200, j);
+}
+
+#define SESSIONS "/admin/v1/p2p/sessions"
+#define ROOMS    "/admin/v1/p2p/rooms"
+
+const struct api_route p2p_admin_routes[] = {
+	{ "GET", SESSIONS, API_VIEWER, NULL, "limit cursor", on_get_sessions, .body = API_NO_BODY },
+	{ "DELETE", SESSIONS "/{player}", API_OPERATOR, "p2p.disconnect", NULL, on_delete_session,
+	  .body = API_NO_BODY },
+	{ "GET", ROOMS, API_VIEWER, NULL, "limit cursor", on_get_rooms, .body = API_NO_BODY },
+	{ "GET", ROOMS "/{room}", API_VIEWER, NULL, NULL, on_get_room, .body = API_NO_BODY },
+	{ "DELETE", ROOMS "/{room}", API_OPERATOR, "p2p.close_room", NULL, on_delete_room, .body = API_NO_BODY },
+	{ 0 },
+};
