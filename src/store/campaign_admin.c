@@ -210,7 +210,7 @@ static enum err next_version(int64_t *out, struct db *db, const uint8_t *id)
 /* What it would become: the newest stays what it is. */
 static enum err foresee(struct campaign_go_back *g, struct db *db, const struct campaign_at *at)
 {
-	struct checkpoint_row row, two[2];
+	struct checkpoint_row row, two[2] = { { .version = 0 } };
 	enum err              e = checkpoint_find(&row, db, at->number, g->version);
 
 	if (e == ERR_OK)

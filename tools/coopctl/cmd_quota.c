@@ -53,7 +53,7 @@ static enum ctl_exit run_campaigns(struct ctl *c)
 	return list_run(c, "/quotas/campaigns", columns, "No campaign has a quota of its own.");
 }
 
-static const struct print_column fields[] = {
+static const struct print_column quota_fields[] = {
 	{ "Campaigns", "campaigns", PRINT_TEXT },
 	{ "Bytes", "bytes", PRINT_BYTES },
 	{ "A checkpoint", "checkpoint", PRINT_BYTES },
@@ -112,7 +112,7 @@ static enum ctl_exit show_or_set(struct ctl *c, const char *path, const struct a
 		e = act(c, a, (const char *[ACT_TEXTS_MAX]){ of->id, of->label },
 		        &(struct client_request){ .body = body });
 	else if (e == CTL_OK)
-		e = list_show(c, path, fields, NULL);
+		e = list_show(c, path, quota_fields, NULL);
 	json_decref(body);
 	return e;
 }
@@ -124,7 +124,7 @@ static enum ctl_exit run_player(struct ctl *c)
 		.path   = "/quotas/players/{0}",
 		.what   = "change the quota of player {0}",
 		.done   = "The quota of player {0} is set; - is the default.",
-		.fields = fields,
+		.fields = quota_fields,
 	};
 	struct ctl_name player;
 	enum ctl_exit   e = ctl_name_player(&player, c, ctl_arg(c, 0));
@@ -144,7 +144,7 @@ static enum ctl_exit run_campaign(struct ctl *c)
 		.path   = "/quotas/campaigns/{0}",
 		.what   = "change the quota of campaign {1}",
 		.done   = "The quota of campaign {1} is set; - is the default.",
-		.fields = fields,
+		.fields = quota_fields,
 	};
 	struct ctl_name campaign;
 	enum ctl_exit   e = ctl_name_campaign(&campaign, c, ctl_arg(c, 0), "no");
