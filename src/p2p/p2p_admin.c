@@ -4,9 +4,9 @@
  */
 #include "p2p/p2p_serve.h"
 
+#include "api/api_live.h"
 #include "base/auto.h"
 #include "base/hex.h"
-#include "base/lowest.h"
 #include "base/text.h"
 #include "p2p/p2p_inside.h"
 
@@ -47,16 +47,6 @@ struct member_view {
 
 /* --- On the loop: sessions --- */
 
-struct sessions_ask {
-	struct p2p          *p2p;
-	bool                 has_after;
-	uint8_t              after[PLACE_BYTES];
-	size_t               cap; /* of both */
-	void               **room;
-	struct session_view *views;
-	size_t               count; /* out */
-};
-
 static void place_of(uint8_t out[PLACE_BYTES], const struct p2p_session *s)
 {
 	memcpy(out, s->digest, ID_BYTES);
@@ -73,8 +63,16 @@ static int by_place(const void *a, const void *b)
 	return memcmp(one, other, sizeof(one));
 }
 
-static void look_at_session(struct session_view *out, const struct p2p_session *s)
+static void place_of_thing(uint8_t *key, const void *thing)
 {
+	place_of(key, thing);
+}
+
+static void look_at_session(void *view, const void *thing)
+{
+	struct session_view      *out = view;
+	const struct p2p_session *s   = thing;
+
 	*out = (struct session_view){ .addr        = s->addr,
 		                      .has_room    = s->member.room != NULL,
 		                      .has_nat     = s->has_result,
@@ -89,30 +87,16 @@ static void look_at_session(struct session_view *out, const struct p2p_session *
 		memcpy(out->room, s->member.room->name, sizeof(out->room));
 }
 
-static bool is_behind(const struct sessions_ask *a, const struct p2p_session *s)
+static void walk_sessions(struct api_live *l, void *part)
 {
-	uint8_t place[PLACE_BYTES];
+	struct p2p *p2p = part;
 
-	place_of(place, s);
-	return !a->has_after || memcmp(place, a->after, sizeof(place)) > 0;
-}
-
-static void on_sessions(void *arg)
-{
-	struct sessions_ask *a = arg;
-	struct lowest        page;
-
-	lowest_init(&page, a->room, a->cap, by_place);
-	for (struct list *at = a->p2p->sessions.next; at != &a->p2p->sessions; at = at->next) {
+	for (struct list *at = p2p->sessions.next; at != &p2p->sessions; at = at->next) {
 		struct p2p_session *s = CONTAINER(at, struct p2p_session, in_sessions);
 
-		if (s->has_hello && is_behind(a, s))
-			lowest_offer(&page, s);
+		if (s->has_hello)
+			api_live_offer(l, s);
 	}
-	lowest_sort(&page);
-	for (size_t i = 0; i < page.count; i++)
-		look_at_session(&a->views[i], page.items[i]);
-	a->count = page.count;
 }
 
 struct end_ask {
@@ -140,16 +124,6 @@ static void on_disconnect(void *arg)
 
 /* --- On the loop: rooms --- */
 
-struct rooms_ask {
-	struct p2p       *p2p;
-	bool              has_after;
-	char              after[P2P_ROOM_NAME_BYTES];
-	size_t            cap; /* of both */
-	void            **room;
-	struct room_view *views;
-	size_t            count; /* out */
-};
-
 static int by_name(const void *a, const void *b)
 {
 	const struct p2p_room *one = a, *other = b;
@@ -157,8 +131,18 @@ static int by_name(const void *a, const void *b)
 	return memcmp(one->name, other->name, sizeof(one->name));
 }
 
-static void look_at_room(struct room_view *out, const struct p2p_room *room)
+static void name_of(uint8_t *key, const void *thing)
 {
+	const struct p2p_room *room = thing;
+
+	memcpy(key, room->name, sizeof(room->name));
+}
+
+static void look_at_room(void *view, const void *thing)
+{
+	struct room_view      *out  = view;
+	const struct p2p_room *room = thing;
+
 	*out = (struct room_view){
 		.is_game = room->is_game, .members = room->count, .max = room->max, .epoch = room->epoch
 	};
@@ -167,22 +151,12 @@ static void look_at_room(struct room_view *out, const struct p2p_room *room)
 		out->groups++;
 }
 
-static void on_rooms(void *arg)
+static void walk_rooms(struct api_live *l, void *part)
 {
-	struct rooms_ask *a = arg;
-	struct lowest     page;
+	struct p2p *p2p = part;
 
-	lowest_init(&page, a->room, a->cap, by_name);
-	for (struct list *at = a->p2p->rooms.rooms.next; at != &a->p2p->rooms.rooms; at = at->next) {
-		struct p2p_room *room = CONTAINER(at, struct p2p_room, in_rooms);
-
-		if (!a->has_after || memcmp(room->name, a->after, sizeof(a->after)) > 0)
-			lowest_offer(&page, room);
-	}
-	lowest_sort(&page);
-	for (size_t i = 0; i < page.count; i++)
-		look_at_room(&a->views[i], page.items[i]);
-	a->count = page.count;
+	for (struct list *at = p2p->rooms.rooms.next; at != &p2p->rooms.rooms; at = at->next)
+		api_live_offer(l, CONTAINER(at, struct p2p_room, in_rooms));
 }
 
 struct room_ask {
@@ -252,10 +226,11 @@ static void put_mapped(struct json *j, const struct p2p_endpoint *mapped)
 	}
 }
 
-static struct json *json_of_session(const struct session_view *s)
+static struct json *json_of_session(const void *view)
 {
-	struct json *j = json_object_new();
-	char         address[ADDR_TEXT_BYTES];
+	const struct session_view *s = view;
+	struct json               *j = json_object_new();
+	char                       address[ADDR_TEXT_BYTES];
 
 	if (!j)
 		return NULL;
@@ -281,23 +256,15 @@ static struct json *json_of_session(const struct session_view *s)
 
 static enum err on_get_sessions(struct api_call *c, void *part)
 {
-	AUTO(auto_free) void **room  = NULL;
-	AUTO(auto_free) void  *views = NULL;
-	struct sessions_ask    a     = { .p2p = part };
-	struct api_page        p;
-	enum err               e = api_page_begin(&p, c);
+	static const struct api_live_kind sessions = { .view_bytes = sizeof(struct session_view),
+		                                       .key_bytes  = PLACE_BYTES,
+		                                       .walk       = walk_sessions,
+		                                       .key_of     = place_of_thing,
+		                                       .compare    = by_place,
+		                                       .look       = look_at_session,
+		                                       .json       = json_of_session };
 
-	if (e != ERR_OK)
-		return e;
-	a.has_after = p.has_after && p.after_len == sizeof(a.after);
-	memcpy(a.after, p.after, sizeof(a.after));
-	a.cap  = (size_t)p.limit + 1; /* one more tells whether there is another page */
-	a.room = room = calloc(a.cap, sizeof(*room));
-	a.views = views = calloc(a.cap, sizeof(*a.views));
-	e               = room && views ? api_on_loop(c, on_sessions, &a) : ERR_NOMEM;
-	for (size_t i = 0; e == ERR_OK && i < a.count && api_page_room(&p, a.views[i].place, PLACE_BYTES); i++)
-		api_page_add(&p, json_of_session(&a.views[i]));
-	return api_page_end(&p, e);
+	return api_live_list(c, &sessions, part);
 }
 
 static enum err on_delete_session(struct api_call *c, void *part)
@@ -314,10 +281,11 @@ static enum err on_delete_session(struct api_call *c, void *part)
 
 /* --- Afterwards: rooms --- */
 
-static struct json *json_of_room(const struct room_view *r)
+static struct json *json_of_room(const void *view)
 {
-	struct json *j    = json_object_new();
-	int64_t      code = 0;
+	const struct room_view *r    = view;
+	struct json            *j    = json_object_new();
+	int64_t                 code = 0;
 
 	if (!j)
 		return NULL;
@@ -336,23 +304,15 @@ static struct json *json_of_room(const struct room_view *r)
 
 static enum err on_get_rooms(struct api_call *c, void *part)
 {
-	AUTO(auto_free) void **room  = NULL;
-	AUTO(auto_free) void  *views = NULL;
-	struct rooms_ask       a     = { .p2p = part };
-	struct api_page        p;
-	enum err               e = api_page_begin(&p, c);
+	static const struct api_live_kind rooms = { .view_bytes = sizeof(struct room_view),
+		                                    .key_bytes  = P2P_ROOM_NAME_BYTES,
+		                                    .walk       = walk_rooms,
+		                                    .key_of     = name_of,
+		                                    .compare    = by_name,
+		                                    .look       = look_at_room,
+		                                    .json       = json_of_room };
 
-	if (e != ERR_OK)
-		return e;
-	a.has_after = p.has_after && p.after_len == sizeof(a.after);
-	memcpy(a.after, p.after, sizeof(a.after));
-	a.cap  = (size_t)p.limit + 1;
-	a.room = room = calloc(a.cap, sizeof(*room));
-	a.views = views = calloc(a.cap, sizeof(*a.views));
-	e               = room && views ? api_on_loop(c, on_rooms, &a) : ERR_NOMEM;
-	for (size_t i = 0; e == ERR_OK && i < a.count && api_page_room(&p, a.views[i].name, P2P_ROOM_NAME_BYTES); i++)
-		api_page_add(&p, json_of_room(&a.views[i]));
-	return api_page_end(&p, e);
+	return api_live_list(c, &rooms, part);
 }
 
 static enum err ask_room(struct api_call *c, struct room_ask *a)

@@ -4,15 +4,15 @@
  */
 #include "signal/signal_serve.h"
 
+#include "api/api_live.h"
 #include "base/auto.h"
 #include "base/hex.h"
-#include "base/lowest.h"
 #include "signal/signal_peer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct peer_view {
+struct peer_view { /* the key first: api_live.h */
 	uint8_t     key[SIGNAL_KEY_BYTES];
 	struct addr addr;
 	const char *kind;
@@ -22,16 +22,6 @@ struct peer_view {
 
 /* --- On the loop --- */
 
-struct peers_ask {
-	struct signal_relay *relay;
-	bool                 has_after;
-	uint8_t              after[SIGNAL_KEY_BYTES];
-	size_t               cap; /* of both */
-	void               **room;
-	struct peer_view    *views;
-	size_t               count; /* out */
-};
-
 static int by_key(const void *a, const void *b)
 {
 	const struct signal_peer *one = a, *other = b;
@@ -39,30 +29,33 @@ static int by_key(const void *a, const void *b)
 	return memcmp(one->state.self.key, other->state.self.key, SIGNAL_KEY_BYTES);
 }
 
-static void look(struct peer_view *out, const struct signal_peer *p)
+static void key_of(uint8_t *key, const void *thing)
 {
+	const struct signal_peer *p = thing;
+
+	memcpy(key, p->state.self.key, SIGNAL_KEY_BYTES);
+}
+
+static void look(void *view, const void *thing)
+{
+	struct peer_view         *out = view;
+	const struct signal_peer *p   = thing;
+
 	*out = (struct peer_view){ .addr = p->addr, .kind = p->lane->kind, .since_ms = p->since_ms };
 	memcpy(out->key, p->state.self.key, sizeof(out->key));
 	out->queued = p->state.queue.chain.bytes + (p->ws ? ws_conn_queued(p->ws) : 0);
 }
 
-static void on_peers(void *arg)
+static void walk(struct api_live *l, void *part)
 {
-	struct peers_ask *a = arg;
-	struct lowest     page;
+	struct signal_relay *relay = part;
 
-	lowest_init(&page, a->room, a->cap, by_key);
-	for (struct list *at = a->relay->peers.next; at != &a->relay->peers; at = at->next) {
+	for (struct list *at = relay->peers.next; at != &relay->peers; at = at->next) {
 		struct signal_peer *p = CONTAINER(at, struct signal_peer, in_peers);
 
-		if (p->state.phase == SIGNAL_READY &&
-		    (!a->has_after || memcmp(p->state.self.key, a->after, sizeof(a->after)) > 0))
-			lowest_offer(&page, p);
+		if (p->state.phase == SIGNAL_READY)
+			api_live_offer(l, p);
 	}
-	lowest_sort(&page);
-	for (size_t i = 0; i < page.count; i++)
-		look(&a->views[i], page.items[i]);
-	a->count = page.count;
 }
 
 struct close_ask {
@@ -84,10 +77,11 @@ static void on_close(void *arg)
 
 /* --- Afterwards --- */
 
-static struct json *json_of(const struct peer_view *p)
+static struct json *json_of(const void *view)
 {
-	struct json *j = json_object_new();
-	char         address[ADDR_TEXT_BYTES];
+	const struct peer_view *p = view;
+	struct json            *j = json_object_new();
+	char                    address[ADDR_TEXT_BYTES];
 
 	if (!j)
 		return NULL;
@@ -102,23 +96,15 @@ static struct json *json_of(const struct peer_view *p)
 
 static enum err on_list(struct api_call *c, void *part)
 {
-	AUTO(auto_free) void **room  = NULL;
-	AUTO(auto_free) void  *views = NULL;
-	struct peers_ask       a     = { .relay = part };
-	struct api_page        p;
-	enum err               e = api_page_begin(&p, c);
+	static const struct api_live_kind peers = { .view_bytes = sizeof(struct peer_view),
+		                                    .key_bytes  = SIGNAL_KEY_BYTES,
+		                                    .walk       = walk,
+		                                    .key_of     = key_of,
+		                                    .compare    = by_key,
+		                                    .look       = look,
+		                                    .json       = json_of };
 
-	if (e != ERR_OK)
-		return e;
-	a.has_after = p.has_after && p.after_len == sizeof(a.after);
-	memcpy(a.after, p.after, sizeof(a.after));
-	a.cap  = (size_t)p.limit + 1; /* one more tells whether there is another page */
-	a.room = room = calloc(a.cap, sizeof(*room));
-	a.views = views = calloc(a.cap, sizeof(*a.views));
-	e               = room && views ? api_on_loop(c, on_peers, &a) : ERR_NOMEM;
-	for (size_t i = 0; e == ERR_OK && i < a.count && api_page_room(&p, a.views[i].key, SIGNAL_KEY_BYTES); i++)
-		api_page_add(&p, json_of(&a.views[i]));
-	return api_page_end(&p, e);
+	return api_live_list(c, &peers, part);
 }
 
 static enum err read_identity(uint8_t key[SIGNAL_KEY_BYTES], const struct api_call *c)
