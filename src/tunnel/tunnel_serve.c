@@ -712,49 +712,6 @@ static void on_removed(void *arg, const uint8_t *digests, size_t count)
 	do_acts(t);
 }
 
-/* Bans */
-
-static bool is_meant(void *arg, const uint8_t *id, struct tunnel_conn *conn)
-{
-	const struct ban *b = arg;
-
-	if (id && ban_is_player(b, id))
-		return true;
-	return conn && ban_is_address(b, ws_conn_client(conn_of(conn)->ws));
-}
-
-static size_t ban_games(struct tunnel *t, const struct tunnel_banned *who, bool end)
-{
-	size_t       count = 0;
-	struct list *next;
-
-	/* What is done for one game can end no other one. */
-	for (struct list *at = t->state.all.next; at != &t->state.all; at = next) {
-		next = at->next;
-		count += tunnel_on_ban(&t->state, CONTAINER(at, struct tunnel_game, in), who, end ? &t->acts : NULL);
-		do_acts(t);
-	}
-	return count;
-}
-
-size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end)
-{
-	struct ban           copy = *b;
-	struct tunnel_banned who  = { .is_meant = is_meant, .arg = &copy };
-	size_t               count;
-
-	if (b->kind != BAN_PLAYER && b->kind != BAN_ADDRESS)
-		return 0;
-	count = ban_games(t, &who, end);
-
-	struct code_entry *entry = b->kind == BAN_PLAYER ? code_find(&t->state.codes, b->player) : NULL;
-
-	if (entry)
-		count += tunnel_on_ban_opening(entry, end ? &t->acts : NULL);
-	do_acts(t);
-	return count;
-}
-
 /* Periodic work */
 
 static void on_check(struct timer *timer, int64_t now_ms)
