@@ -263,15 +263,15 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **state, en
 	if (info && ours && !rq->transfer.is_counted)
 		metric_observe(H_HTTP_REQUEST, clock_lap_us() - rq->began_us);
 	http_request_close(rq);
-	if (info) {
-		count_answer(info->http_status);
-		log_answer(rq, ours, info->http_status);
-	}
 	if (info && (ours ? sent && has_rest(rq) : why == MHD_REQUEST_TERMINATED_WITH_ERROR))
 		linger(rq);
 	else
 		http_table_move(&s->table, &rq->slot, HTTP_IDLE); /* also on its way to the close */
 	rq->has_body = false;
+	if (info) { /* who sees it counted sees the place free, too */
+		count_answer(info->http_status);
+		log_answer(rq, ours, info->http_status);
+	}
 }
 
 /* %2f stays %2f, so that nobody's slash is taken for ours. */

@@ -143,16 +143,23 @@ static bool is_served(int fd, const char *request)
 	return ok;
 }
 
-/* A connection that waits between two requests; the server knows that its answer went out. */
+/* The same, and the server knows that its answer went out: the connection waits between two requests. */
+static bool is_served_and_idle(int fd, const char *request)
+{
+	int64_t answers = metric_get(M_HTTP_REQUESTS_2XX), until = real_now_ms() + DIAL_PATIENCE_MS;
+
+	if (!is_served(fd, request))
+		return false;
+	while (metric_get(M_HTTP_REQUESTS_2XX) == answers && real_now_ms() < until)
+		real_sleep_ms(1);
+	return metric_get(M_HTTP_REQUESTS_2XX) > answers;
+}
+
 static int visit_idle(const char *from)
 {
-	int64_t answers = metric_get(M_HTTP_REQUESTS_2XX);
-	int     fd      = visit(from, "");
+	int fd = visit(from, "");
 
-	cr_assert(is_served(fd, WHOLE));
-	while (metric_get(M_HTTP_REQUESTS_2XX) == answers)
-		real_sleep_ms(1);
-	real_sleep_ms(30); /* the count comes a moment before the slot is idle */
+	cr_assert(is_served_and_idle(fd, WHOLE));
 	return fd;
 }
 
@@ -654,7 +661,7 @@ Test(http_table, an_answer_on_its_way_goes_after_its_time_when_all_slots_are_tak
 
 	http_fixture_advance(&f, 60000);
 	int later = visit_full("127.0.0.4", "");
-	cr_expect(is_served(later, WHOLE));
+	cr_expect(is_served_and_idle(later, WHOLE));
 	cr_expect(is_broken_off(first));
 	cr_expect_eq(metric_get(M_HTTP_CONNECTIONS), 4);
 	int last = visit_full("127.0.0.5", "");
