@@ -4,6 +4,7 @@
 #include "base/auto.h"
 #include "support/admin_client.h"
 #include "support/campaign_client.h"
+#include "support/dial.h"
 #include "support/tunnel_client.h"
 
 #include <criterion/criterion.h>
@@ -40,7 +41,7 @@ static struct http_result get_player(const char *key)
 
 static void await_hosting(const char *key, bool hosting)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int64_t until = real_now_ms() + DIAL_PATIENCE_MS; real_now_ms() < until; real_sleep_ms(20)) {
 		ANSWER r = get_player(key);
 
 		if (r.status == 200 && rest_bool(&r, "hosting") == hosting)
