@@ -302,6 +302,9 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
 	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
 
+# In memory where there is such a folder: thousands of small databases come and go.
+TEST_TMPDIR ?= $(shell [ -d /dev/shm ] && [ -w /dev/shm ] && echo /dev/shm || echo /tmp)
+
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.
 test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
@@ -309,6 +312,8 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tes
 	rm -rf "$$logs"
 	mkdir -p "$$logs"
 	export $(TEST_ENV)
+	export TMPDIR=$$(mktemp -d $(TEST_TMPDIR)/coopd.XXXXXX)
+	trap 'rm -rf "$$TMPDIR"' EXIT
 	export ASAN_OPTIONS=log_path=$$logs/report:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 	export LSAN_OPTIONS=log_path=$$logs/report UBSAN_OPTIONS=log_path=$$logs/report:print_stacktrace=1
 	# Into a file and not a pipe: a server that a test left running would hold a pipe open for ever.
@@ -338,6 +343,8 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tes
 		tail -n 200 "$$logs"/*
 		failed=$$((failed + 1))
 	fi
+	# Once more, where nobody has to look for them.
+	grep -aE '^\[(FAIL|CRASH)\]' $$log || true
 	echo "$$passed passed, $$failed failed"
 	[ $$failed -eq 0 ]
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "os/clock.h"
 #include "store/migrate.h"
+#include "support/temp_folder.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -20,7 +21,7 @@
 
 #define AWAIT_MS 10000
 
-static char  folder[] = "/tmp/coopd-store-XXXXXX";
+static char  folder[TEMP_FOLDER_BYTES];
 static bool  folder_made;
 static pid_t folder_owner;
 
@@ -39,7 +40,7 @@ static void remove_folder(void)
 const char *data_folder(void)
 {
 	if (!folder_made) {
-		cr_assert_not_null(mkdtemp(folder));
+		temp_folder(folder, "coopd-store-");
 		folder_made  = true;
 		folder_owner = getpid();
 		atexit(remove_folder);

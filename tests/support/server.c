@@ -2,6 +2,7 @@
 
 #include "base/auto.h"
 #include "support/dial.h"
+#include "support/temp_folder.h"
 
 #include <criterion/criterion.h>
 
@@ -216,12 +217,11 @@ struct server *server_prepare(const char *const *sets)
 	char           admin[SERVER_SET_BYTES];
 
 	cr_assert_not_null(s, "memory for a server");
-	strcpy(s->root, "/tmp/coopd-test-XXXXXX");
-	cr_assert_not_null(mkdtemp(s->root), "no folder below /tmp: %s", strerror(errno));
-	snprintf(s->data, sizeof(s->data), "%.40s/data", s->root);
-	snprintf(s->admin_socket, sizeof(s->admin_socket), "%.40s/data/admin.sock", s->root);
-	snprintf(s->admin_events_socket, sizeof(s->admin_events_socket), "%.40s/data/events.sock", s->root);
-	snprintf(s->log_path, sizeof(s->log_path), "%.40s/server.log", s->root);
+	temp_folder(s->root, "coopd-test-");
+	snprintf(s->data, sizeof(s->data), "%.47s/data", s->root);
+	snprintf(s->admin_socket, sizeof(s->admin_socket), "%.47s/data/admin.sock", s->root);
+	snprintf(s->admin_events_socket, sizeof(s->admin_events_socket), "%.47s/data/events.sock", s->root);
+	snprintf(s->log_path, sizeof(s->log_path), "%.47s/server.log", s->root);
 	mkdir(s->data, 0700);
 	make_clock(s);
 
