@@ -243,7 +243,7 @@ static enum err read_checkpoint(struct import *im, const struct source *s, const
 		return e == ERR_CONTENT ? leave_checkpoint(im, s, file, "is damaged, or of another campaign") : e;
 	}
 	if (said >= 0 && said != bytes)
-		leave_out(im, s->name, file, "meta.json says another size; imported as it is");
+		leave_out(im, s->name, file, "meta.json says another size; taken as it is");
 	k->blob                               = &p->blob;
 	c->checkpoints[c->checkpoint_count++] = k;
 	return ERR_OK;

@@ -278,7 +278,7 @@ Test(import, what_is_wrong_is_said_and_the_rest_comes_in)
 	expect_said("campaigns/" HARBOR "/last.bin: is damaged, or of another campaign; left out\n");
 	expect_said("campaigns/" HARBOR ": no checkpoint of it is good; the campaign is left out\n");
 	expect_said("campaigns/" CAVE "/last.bin: is a link; left out\n");
-	expect_said("campaigns/" BEACH "/last.bin: meta.json says another size; imported as it is\n");
+	expect_said("campaigns/" BEACH "/last.bin: meta.json says another size; taken as it is\n");
 	expect_said("campaigns/" BEACH "/prev.bin: is larger than it may be; left out\n");
 	expect_said("campaigns/" BEACH "/meta.json: has members that are no ids");
 	expect_said("b1/meta.json: names no owner; the campaign is left out\n");
