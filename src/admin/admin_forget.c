@@ -260,7 +260,10 @@ static enum err do_it(struct api_call *c, struct forgetting **g)
 
 	if (e == ERR_OK)
 		e = (*g)->result;
-	return e == ERR_OK && !c->dry_run ? make_durable(c, g) : e;
+	if (e != ERR_OK)
+		return e;
+	(*g)->ends += (*g)->part->end_http((*g)->part->arg, &(*g)->player, !c->dry_run);
+	return c->dry_run ? ERR_OK : make_durable(c, g);
 }
 
 /* Events that are kept name him until newer ones come. */

@@ -14,6 +14,8 @@
 struct admin_forget {
 	/* Loop thread: how many connections this player has, of games he hosts his friends' included; with do_end they end. */
 	size_t (*end)(void *arg, const struct ban *player, bool do_end);
+	/* HTTP thread: the same of requests over REST. */
+	size_t (*end_http)(void *arg, const struct ban *player, bool do_end);
 	/* Loop thread: as tunnel_forget_begin and tunnel_forget_end. */
 	enum err (*begin)(void *arg, const uint8_t id[8]);
 	void (*finish)(void *arg, const uint8_t id[8], enum err result);

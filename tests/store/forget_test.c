@@ -110,9 +110,10 @@ static int64_t count_in(sqlite3 *db, const char *name, const char *sql, const vo
 	cr_assert_eq(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(db));
 	while (sqlite3_step(stmt) == SQLITE_ROW) {
 		for (int i = 0; i < sqlite3_column_count(stmt); i++) {
-			const void *value = sqlite3_column_blob(stmt, i);
-			size_t      size  = (size_t)sqlite3_column_bytes(stmt, i);
-			bool        text  = sqlite3_column_type(stmt, i) == SQLITE_TEXT;
+			bool        text = sqlite3_column_type(stmt, i) == SQLITE_TEXT;
+			const void *value =
+				text ? (const void *)sqlite3_column_text(stmt, i) : sqlite3_column_blob(stmt, i);
+			size_t size = (size_t)sqlite3_column_bytes(stmt, i);
 
 			if (!value || size == 0)
 				continue;
