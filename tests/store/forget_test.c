@@ -8,6 +8,7 @@
 #include "store/audit.h"
 #include "store/ban.h"
 #include "store/copies.h"
+#include "store/import.h"
 #include "support/data_folder.h"
 #include "support/depot.h"
 
@@ -300,6 +301,29 @@ Test(forget, the_list_is_kept_so_long_and_no_longer)
 	cr_expect_eq(forgotten_find(&row, d.db, depot_player(BEN)), ERR_OK);
 	depot_pass_days(&d, 2);
 	cr_expect_eq(forgotten_find(&row, d.db, depot_player(BEN)), ERR_NOT_FOUND);
+	depot_close(&d);
+}
+
+/* What an older server knew of him does not come in any more. */
+Test(forget, an_import_leaves_him_out)
+{
+	struct depot           d;
+	struct forget          f;
+	struct import_code     code     = { .code = 234567, .used_ms = 1 };
+	struct import_campaign campaign = { .dry_run = true };
+
+	depot_open(&d);
+	f = of(&d, BEN);
+	cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+	memcpy(code.id, depot_player(BEN), sizeof(code.id));
+	cr_assert_eq(DEPOT_JOB(&d, import_code(&code, d.db)), ERR_OK);
+	cr_expect_eq(code.verdict, IMPORT_FORGOTTEN);
+	memcpy(campaign.owner, depot_player(BEN), sizeof(campaign.owner));
+	memcpy(campaign.id, depot_campaign(7), sizeof(campaign.id));
+	campaign.limits = d.limits;
+	cr_assert_eq(DEPOT_JOB(&d, import_campaign(&campaign, d.db)), ERR_OK);
+	cr_expect_eq(campaign.verdict, IMPORT_FORGOTTEN);
+	cr_expect_eq(places_of(&d, BEN), 0);
 	depot_close(&d);
 }
 
