@@ -417,3 +417,32 @@ Test(json, the_deepest_object_fits_on_a_small_stack)
 	pthread_attr_destroy(&attr);
 	cr_expect(done);
 }
+
+Test(json, members_one_by_one_and_numbers_with_fractions)
+{
+	static const char text[] =
+		"{\"b\":[1,2.75,\"x\",1e300],\"a\":-3.9,\"c\":null,\"d\":9223372036854775807,\"e\":\"1\"}";
+	struct json *j = NULL;
+	int64_t      n = 0;
+
+	cr_assert_eq(json_parse(&j, text, strlen(text)), ERR_OK);
+	cr_expect_str_eq(json_next_member(j, NULL), "b", "in the order in which they came");
+	cr_expect_str_eq(json_next_member(j, json_next_member(j, NULL)), "a");
+	const char *last = NULL;
+	for (const char *name = NULL; (name = json_next_member(j, name));)
+		last = name;
+	cr_expect_str_eq(last, "e");
+	cr_expect_eq(json_get_array_number(&n, j, "b", 1), ERR_OK);
+	cr_expect_eq(n, 2);
+	cr_expect_eq(json_get_array_number(&n, j, "b", 2), ERR_MALFORMED);
+	cr_expect_eq(json_get_array_number(&n, j, "b", 3), ERR_MALFORMED, "it fits into no integer");
+	cr_expect_eq(json_get_array_number(&n, j, "b", 4), ERR_MALFORMED, "nothing is there");
+	cr_expect_eq(json_get_number(&n, j, "a"), ERR_OK);
+	cr_expect_eq(n, -3);
+	cr_expect_eq(json_get_number(&n, j, "d"), ERR_OK);
+	cr_expect_eq(n, INT64_MAX);
+	cr_expect_eq(json_get_number(&n, j, "c"), ERR_NOT_FOUND);
+	cr_expect_eq(json_get_number(&n, j, "z"), ERR_NOT_FOUND);
+	cr_expect_eq(json_get_number(&n, j, "e"), ERR_MALFORMED);
+	json_free(j);
+}
