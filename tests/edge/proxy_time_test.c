@@ -3,6 +3,7 @@
  *
  * COOP_EDGE_IDLE_S=30 has the idle test run with that limit and coopd's own pings, which takes a minute.
  */
+#include "support/await.h"
 #include "support/edge.h"
 #include "support/party.h"
 #include "support/rest_client.h"
@@ -200,6 +201,7 @@ static void check_reload(struct edge *e, const char *name)
 Test(proxy_time, after_a_reload_of_the_proxy_500_tunnels_are_back_as_they_were, .timeout = 240)
 {
 	raise_files();
+	use_plain_server(); /* it is a measurement, too */
 	edge_each(check_reload, &(struct edge){ .is_whole = true }, NULL);
 }
 

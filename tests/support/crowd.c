@@ -333,6 +333,10 @@ static void take_input(struct crowd_peer *p)
 
 	if (p->phase == CROWD_UPGRADING)
 		at = take_answer(p);
+	if (p->phase == CROWD_UPGRADING && at > 0) { /* refused; a proxy would wait for another question */
+		end(p);
+		return;
+	}
 	while (p->phase == CROWD_OPEN) {
 		size_t used = take_frame(p, at);
 
