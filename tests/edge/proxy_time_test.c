@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define PATIENCE_MS 60000 /* for what takes some hundred milliseconds on a machine that has nothing else to do */
+#define PATIENCE_MS 90000 /* for what takes some hundred milliseconds on a machine that has nothing else to do */
 #define REDIAL_MS   50
 
 static struct party *party_behind(const struct edge *e, const char *name, int games, int friends)
@@ -181,6 +181,15 @@ static void expect_play(struct party *p, const char *name)
 	cr_expect_eq(party_unanswered(p), before, "%s", name);
 }
 
+/* On a busy machine it may take so long that games would be over: nobody's patience ends here. */
+static const char *const patient[] = { "limits.tunnel_grace_ms=600000",
+	                               "limits.tunnel_wait_alone_ms=600000",
+	                               "limits.tunnel_friend_silence_ms=600000",
+	                               "limits.tunnel_host_silence_ms=600000",
+	                               "limits.tunnel_role_ms=120000",
+	                               "limits.ws_upgrade_ms=120000",
+	                               NULL };
+
 /* --- Reload --- */
 
 static void check_reload(struct edge *e, const char *name)
@@ -202,7 +211,7 @@ Test(proxy_time, after_a_reload_of_the_proxy_500_tunnels_are_back_as_they_were, 
 {
 	raise_files();
 	use_plain_server(); /* it is a measurement, too */
-	edge_each(check_reload, &(struct edge){ .is_whole = true }, NULL);
+	edge_each(check_reload, &(struct edge){ .is_whole = true }, patient);
 }
 
 /* --- A restart of coopd --- */
@@ -233,5 +242,5 @@ static void check_restart(struct edge *e, const char *name)
 
 Test(proxy_time, after_a_restart_of_coopd_everybody_is_back, .timeout = 240)
 {
-	edge_each(check_restart, NULL, NULL);
+	edge_each(check_restart, NULL, patient);
 }

@@ -335,6 +335,19 @@ static bool are_friends_in(void *arg)
 	return !is_anybody_missing(arg, false) || has_failed(arg);
 }
 
+/* How far those are who have no role yet. */
+static const char *who_is_missing(const struct party *p)
+{
+	static char text[128];
+	size_t      of_phase[CROWD_OPEN + 1] = { 0 };
+
+	for (size_t i = 0; i < party_size(p); i++)
+		of_phase[p->members[i].peer.phase] += !p->members[i].in;
+	snprintf(text, sizeof(text), "%zu are down, %zu connect, %zu wait for the upgrade, %zu for their role",
+	         of_phase[CROWD_DOWN], of_phase[CROWD_DIALING], of_phase[CROWD_UPGRADING], of_phase[CROWD_OPEN]);
+	return text;
+}
+
 int party_gather(struct party *p, int port, enum party_order order, int patience_ms)
 {
 	int64_t from_ms = real_now_ms();
@@ -354,7 +367,7 @@ int party_gather(struct party *p, int port, enum party_order order, int patience
 
 	party_check(p);
 	cr_assert_eq(p->refused, 0, "party %s: %u were refused", p->name, p->refused);
-	cr_assert(gathered, "party %s: after %d ms not everybody is back", p->name, patience_ms);
+	cr_assert(gathered, "party %s: after %d ms not everybody is back: %s", p->name, patience_ms, who_is_missing(p));
 	return (int)(real_now_ms() - from_ms);
 }
 
