@@ -183,7 +183,7 @@ static void expect_play(struct party *p, const char *name)
 
 /* On a busy machine it may take so long that games would be over: nobody's patience ends here. */
 static const char *const patient[] = { "limits.tunnel_grace_ms=600000",
-	                               "limits.tunnel_wait_alone_ms=600000",
+	                               "limits.tunnel_wait_alone_ms=300000",
 	                               "limits.tunnel_friend_silence_ms=600000",
 	                               "limits.tunnel_host_silence_ms=600000",
 	                               "limits.tunnel_role_ms=120000",
@@ -207,7 +207,7 @@ static void check_reload(struct edge *e, const char *name)
 	party_free(p);
 }
 
-Test(proxy_time, after_a_reload_of_the_proxy_500_tunnels_are_back_as_they_were, .timeout = 240)
+Test(proxy_time, after_a_reload_of_the_proxy_500_tunnels_are_back_as_they_were, .timeout = 600)
 {
 	raise_files();
 	use_plain_server(); /* it is a measurement, too */
