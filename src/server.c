@@ -23,6 +23,7 @@
 #include "net/loop.h"
 #include "net/tcp.h"
 #include "net/tls.h"
+#include "net/tls_watch.h"
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -65,6 +66,7 @@ struct server {
 	struct server_p2p    p2p;
 	char              signal_token[STORE_SECRET_TEXT_BYTES]; /* of data/secrets; "" when the operator has set one */
 	struct tls_cert  *tls_cert;                              /* for the start; NULL: no TLS */
+	struct tls_watch  tls_watch;
 	struct health     health;
 	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t            front_count;
@@ -164,8 +166,6 @@ static bool build_signal(struct server *s)
 		return true;
 	if (!*c->signal_token && store_secret_text(s->signal_token, s->store, "signal_token", stderr) != ERR_OK)
 		return false;
-	if (tls_cert_load(&s->tls_cert, c, stderr) != ERR_OK)
-		return false;
 	if (signal_new(&s->signal, s->loop, c, s->signal_token) != ERR_OK) {
 		fputs("coopd: there is no memory for the signaling relay.\n", stderr);
 		return false;
@@ -216,7 +216,8 @@ static bool build(struct server *s)
 		return false;
 	}
 	if (tunnel_new(&s->tunnel, s->loop, s->store, s->conf, stderr) != ERR_OK ||
-	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK)
+	    ws_new(&s->ws, s->loop, s->conf, stderr) != ERR_OK ||
+	    tls_cert_load(&s->tls_cert, s->conf, stderr) != ERR_OK)
 		return false;
 	health_init(&s->health, s->store);
 	if (!build_cloud(s) || !build_tcp(s) || !build_signal(s) ||
@@ -287,6 +288,7 @@ static bool start(struct server *s)
 {
 	if (store_start(s->store) != ERR_OK)
 		return false;
+	tls_watch_start(&s->tls_watch, s->loop, s->tls_cert);
 	tunnel_start(s->tunnel);
 	if (s->cloud)
 		cloud_start(s->cloud);
@@ -370,6 +372,7 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 {
 
 	struct reload_parts parts = { .ws           = s->ws,
+		                      .tls_watch    = &s->tls_watch,
 		                      .tcp          = s->tcp,
 		                      .http         = &s->http,
 		                      .lobby        = s->lobby,

@@ -90,6 +90,7 @@ static void apply_to(struct reload *r, FILE *out, FILE *changed)
 	keep_all_lowered(&r->found.fresh, r);
 	conf_reload(r->running, &r->found.fresh, out, changed);
 	ws_cert_use(r->parts.ws, r->found.cert);
+	tls_watch_use(r->parts.tls_watch, r->found.cert);
 	if (r->parts.tcp)
 		tcp_cert_use(r->parts.tcp, r->found.cert);
 	if (*r->parts.http)

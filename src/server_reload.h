@@ -10,6 +10,7 @@
 #include "net/http.h"
 #include "net/loop.h"
 #include "net/tcp.h"
+#include "net/tls_watch.h"
 #include "net/ws.h"
 #include "server_files.h"
 #include "signal/signal_serve.h"
@@ -19,6 +20,7 @@ struct reload;
 /* Those that something of it concerns. All must outlive the reload. */
 struct reload_parts {
 	struct ws                 *ws;
+	struct tls_watch          *tls_watch;
 	struct tcp                *tcp;          /* NULL: there is none */
 	struct http_server *const *http;         /* *http may be started later, or not at all */
 	struct lobby_master       *lobby;        /* NULL: there is none */

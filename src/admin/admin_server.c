@@ -96,6 +96,20 @@ static struct json *quota(const struct conf *conf)
 	return j;
 }
 
+/* Of tls.cert; null without one. */
+static void put_certificate(struct json *j)
+{
+	struct json *cert = metric_get(M_TLS_CERTIFICATE_EXPIRY) > 0 ? json_object_new() : NULL;
+
+	if (!cert) {
+		json_put_null(j, "certificate");
+		return;
+	}
+	api_put_time(cert, "from_at", metric_get(M_TLS_CERTIFICATE_START) * 1000);
+	api_put_time(cert, "until_at", metric_get(M_TLS_CERTIFICATE_EXPIRY) * 1000);
+	json_put_json(j, "certificate", cert);
+}
+
 /* Who is left; null while nobody has to go. */
 static void put_drain(struct json *j, const struct api_call *c, const struct admin_server *s)
 {
@@ -129,6 +143,7 @@ static enum err on_status(struct api_call *c, void *part)
 	json_put_json(j, "quota", quota(conf));
 	json_put_json(j, "parts", parts_of(s));
 	json_put_json(j, "listeners", listeners());
+	put_certificate(j);
 	put_drain(j, c, s);
 	return api_answer(c, 200, j);
 }

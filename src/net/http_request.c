@@ -6,6 +6,7 @@
 #include "base/metric.h"
 #include "base/text.h"
 #include "net/http_head.h"
+#include "net/proxy.h"
 
 #include <string.h>
 #include <strings.h>
@@ -199,6 +200,7 @@ static void read_lines(struct http_head *head, struct http_request *rq, const ch
 static enum err read_head(struct http_head *head, struct http_request *rq, const char *version)
 {
 	struct http_server *s = rq->server;
+	const char         *value;
 	bool                forwarded;
 
 	http_head_init(head, s->conf->http_client_address_header);
@@ -206,8 +208,11 @@ static enum err read_head(struct http_head *head, struct http_request *rq, const
 	rq->has_body     = head->has_body || head->has_bad_line; /* who knows what follows */
 	rq->is_whole     = false;
 	rq->is_forwarded = head->has_forwarded;
-	return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted,
-	                   head->has_forwarded ? head->forwarded : NULL, head->forwarded_len);
+	value            = head->has_forwarded ? head->forwarded : NULL;
+	if (s->cfg.takes_banned) /* for operators: nobody there is to be counted */
+		return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted, value, head->forwarded_len);
+	return proxy_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted, value, head->forwarded_len,
+	                    M_PROXY_HTTP_SEEN);
 }
 
 static bool is_allowed_origin(const struct conf *conf, const char *origin)

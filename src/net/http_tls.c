@@ -206,7 +206,8 @@ static int have_none(gnutls_session_t session, const struct gnutls_cert_retr_st 
 	return -1;
 }
 
-static char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+/* As net/tls.c says it to the other library: forward secrecy, in 1.2 too. */
+static char priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-DHE-RSA";
 
 struct MHD_OptionItem http_tls_options[] = {
 	{ MHD_OPTION_HTTPS_PRIORITIES, 0, priorities },

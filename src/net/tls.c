@@ -9,6 +9,7 @@
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PEM_BYTES_MAX ((size_t)1024 * 1024)
 
@@ -16,8 +17,15 @@
  * A context that serves nobody: it holds chain and key, checked against each other, and counts who uses them.
  */
 struct tls_cert {
-	SSL_CTX *holder;
+	SSL_CTX         *holder;
+	struct tls_dates dates;
 };
+
+/*
+ * No code of an old kind: whoever comes by the key later cannot read what was recorded today. Schannel of old Windows knows
+ * only those with CBC for RSA certificates, so these stay.
+ */
+#define CIPHERS_OF_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES256:ECDHE+AES128:!aNULL"
 
 void tls_cert_free(struct tls_cert *cert)
 {
@@ -136,6 +144,26 @@ static enum err load(SSL_CTX *holder, const struct conf *conf, FILE *report)
 	return e == ERR_OK ? load_key(holder, conf->tls_key, report) : e;
 }
 
+static int64_t seconds_of(const ASN1_TIME *time)
+{
+	struct tm tm;
+
+	return time && ASN1_TIME_to_tm(time, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+static void note_dates(struct tls_cert *cert)
+{
+	const X509 *x = SSL_CTX_get0_certificate(cert->holder);
+
+	cert->dates = (struct tls_dates){ .from_s  = seconds_of(X509_get0_notBefore(x)),
+		                          .until_s = seconds_of(X509_get0_notAfter(x)) };
+}
+
+struct tls_dates tls_cert_dates(const struct tls_cert *cert)
+{
+	return cert->dates;
+}
+
 enum err tls_cert_load(struct tls_cert **out, const struct conf *conf, FILE *report)
 {
 	struct tls_cert *cert;
@@ -152,6 +180,7 @@ enum err tls_cert_load(struct tls_cert **out, const struct conf *conf, FILE *rep
 		tls_cert_free(cert);
 		return e;
 	}
+	note_dates(cert);
 	*out = cert;
 	return ERR_OK;
 }
@@ -159,6 +188,7 @@ enum err tls_cert_load(struct tls_cert **out, const struct conf *conf, FILE *rep
 void tls_context_set_up(SSL_CTX *ctx)
 {
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
+	SSL_CTX_set_cipher_list(ctx, CIPHERS_OF_1_2);
 	/* A queue gives the bytes of a record from another place each time. */
 	SSL_CTX_set_mode(ctx, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 }

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "conf/conf.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 /* The certificate chain and key of tls.cert and tls.key, checked against each other. */
@@ -17,6 +18,12 @@ struct tls_cert;
  */
 enum err tls_cert_load(struct tls_cert **out, const struct conf *conf, FILE *report);
 void     tls_cert_free(struct tls_cert *cert); /* NULL is fine */
+
+/* From when to when it is good, in Unix seconds. */
+struct tls_dates {
+	int64_t from_s, until_s;
+};
+struct tls_dates tls_cert_dates(const struct tls_cert *cert);
 
 struct ssl_ctx_st;
 

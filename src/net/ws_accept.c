@@ -2,7 +2,7 @@
  * Who may connect: our own listening sockets, accepted in small helpings, with limits in all and per address.
  *
  * An address that is a trusted proxy stands for many clients, so it is not counted here; its clients are, once the head
- * said who they are.
+ * said who they are. All of them may come back at once, also when it speaks TLS to us.
  */
 #include "net/ws_conn.h"
 
@@ -99,7 +99,8 @@ static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *cou
 	static const uint8_t all[KEYED_KEY_BYTES];
 	struct ws           *ws     = l->ws;
 	bool                 exempt = !ws->conf->server_production && addr_is_loopback(peer);
-	bool                 own    = !exempt && !addr_nets_contain(&ws->trusted, peer);
+	bool                 proxy  = addr_nets_contain(&ws->trusted, peer);
+	bool                 own    = !exempt && !proxy;
 
 	*why = M_BAN_REFUSED_WS;
 	if (ban_has_address(peer))
@@ -111,7 +112,7 @@ static bool is_welcome(struct ws_listener *l, const struct addr *peer, bool *cou
 	if (own && !within_rate(ws, peer, now_ms))
 		return false;
 	*why = M_WS_REFUSED_TLS_RATE;
-	if (l->is_tls && !bucket_take(ws->tls_accepts, all, now_ms))
+	if (l->is_tls && !proxy && !bucket_take(ws->tls_accepts, all, now_ms))
 		return false;
 	*why = M_WS_REFUSED_ADDRESS;
 	if (own && !take_place(ws, peer))

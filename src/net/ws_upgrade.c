@@ -14,6 +14,7 @@
 #include "net/ws_conn.h"
 
 #include "base/text.h"
+#include "net/proxy.h"
 #include "net/ws_peek.h"
 #include "os/log.h"
 
@@ -149,7 +150,8 @@ static void set_client(struct ws_conn *c, const char *value, size_t len)
 {
 	const struct ws *ws = c->ws;
 
-	c->has_client = addr_client(&c->client, &c->is_forwarded, &c->peer, &ws->trusted, value, len) == ERR_OK;
+	c->has_client = proxy_client(&c->client, &c->is_forwarded, &c->peer, &ws->trusted, value, len,
+	                             M_PROXY_WS_SEEN) == ERR_OK;
 	c->is_exempt  = !c->is_forwarded && !ws->conf->server_production && addr_is_loopback(&c->client);
 }
 

@@ -258,6 +258,8 @@ static void note_player(struct conn *c)
 	if (c->entered || ws_conn_is_forwarded(c->ws) || ws_conn_is_exempt(c->ws))
 		return;
 	c->entered = tunnel_guard_enter(t->guard, ws_conn_client(c->ws));
+	if (!c->entered)
+		metric_inc(M_TUNNEL_ADDRESSES_LOST);
 	if (c->entered || (t->warned_ms != 0 && now_ms - t->warned_ms < WARN_MS))
 		return;
 	t->warned_ms = now_ms;

@@ -225,6 +225,8 @@ Test(coopctl_doctor, the_way_from_outside_leads_here)
 	expect(WITH(f->upgrade_status = 0), "websocket", "problem", "does not answer");
 	expect(WITH(f->players_seen = f->players_behind = 3), "proxy_header", "warning", "X-Forwarded-For");
 	expect(WITH(f->players_seen = f->players_behind = 0), "proxy_header", "skipped", "nobody");
+	expect(WITH(f->players_seen = 0; f->proxy_seen = 12), "proxy_header", "ok", "12 requests");
+	expect(WITH(f->proxy_bad = 3), "proxy_header", "warning", "http.client_address_header");
 	expect(WITH(f->players_behind = 2; f->is_production = false), "proxy_header", "ok", "on this machine");
 }
 

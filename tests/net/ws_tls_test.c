@@ -425,21 +425,39 @@ Test(ws_tls, the_server_does_not_start_with_a_bad_certificate)
 	loop_free(l);
 }
 
-Test(ws_tls, handshakes_have_a_rate_of_their_own)
+/* How many of six handshakes in a row are shaken. */
+static int shake_six(void)
 {
 	int opened = 0;
 
-	f.conf.limits.ws_tls_rate = 3;
-	ws_fixture_start(&f);
 	for (int i = 0; i < 6; i++) {
 		struct tls_client c;
 
 		opened += tls_client_open(&c, f.tls_port, 0, NULL);
 		tls_client_close(&c);
 	}
+	return opened;
+}
+
+Test(ws_tls, handshakes_have_a_rate_of_their_own)
+{
+	f.conf.limits.ws_tls_rate         = 3;
+	f.conf.http_trusted_proxies.count = 0;
+	ws_fixture_start(&f);
+
+	int opened = shake_six();
+
 	cr_expect(opened >= 3 && opened <= 5, "%d of 6", opened);
 	cr_expect_eq(metric_get(M_WS_REFUSED_TLS_RATE), 6 - opened);
 	ws_client_free(ws_client_open(f.port, NULL));
+}
+
+Test(ws_tls, but_not_for_a_trusted_proxy_through_which_everybody_may_come_back_at_once)
+{
+	f.conf.limits.ws_tls_rate = 3;
+	ws_fixture_start(&f);
+	cr_expect_eq(shake_six(), 6);
+	cr_expect_eq(metric_get(M_WS_REFUSED_TLS_RATE), 0);
 }
 
 /* TLS may say why before it hangs up. */

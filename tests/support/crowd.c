@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +33,70 @@ void crowd_init(struct crowd *c, crowd_fn on_news)
 void crowd_fini(struct crowd *c)
 {
 	close(c->epoll_fd);
+	SSL_CTX_free(c->tls);
+	c->tls = NULL;
+}
+
+void crowd_use_tls(struct crowd *c, const char *cert_path, const char *name)
+{
+	c->tls = SSL_CTX_new(TLS_client_method());
+	cr_assert_eq(SSL_CTX_load_verify_locations(c->tls, cert_path, NULL), 1, "no certificate in %s", cert_path);
+	SSL_CTX_set_verify(c->tls, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_mode(c->tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	snprintf(c->tls_name, sizeof(c->tls_name), "%s", name);
+	signal(SIGPIPE, SIG_IGN); /* OpenSSL writes without MSG_NOSIGNAL */
+}
+
+/* Reading drives the handshake; until it is over, room for output says nothing. */
+static bool shakes_hands(const struct crowd_peer *p)
+{
+	return p->ssl && !SSL_is_init_finished(p->ssl);
+}
+
+/* As send and recv say it. */
+static ssize_t of_tls(struct crowd_peer *p, int n)
+{
+	int error = n > 0 ? SSL_ERROR_NONE : SSL_get_error(p->ssl, n);
+
+	if (n > 0 || error == SSL_ERROR_ZERO_RETURN)
+		return n > 0 ? n : 0;
+	errno = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? EAGAIN : ECONNRESET;
+	return -1;
+}
+
+static ssize_t put(struct crowd_peer *p, const void *bytes, size_t len)
+{
+	if (!p->ssl)
+		return send(p->fd, bytes, len, MSG_NOSIGNAL);
+	ERR_clear_error();
+	return of_tls(p, SSL_write(p->ssl, bytes, (int)len));
+}
+
+static ssize_t get(struct crowd_peer *p, void *out, size_t cap)
+{
+	if (!p->ssl)
+		return recv(p->fd, out, cap, 0);
+	ERR_clear_error();
+	return of_tls(p, SSL_read(p->ssl, out, (int)cap));
+}
+
+static void begin_tls(struct crowd_peer *p)
+{
+	struct sockaddr_in me = { .sin_family = AF_INET };
+
+	cr_assert_eq(inet_pton(AF_INET, p->from, &me.sin_addr), 1, "with TLS a peer needs an address: %s", p->from);
+	cr_assert_eq(bind(p->fd, (const struct sockaddr *)&me, sizeof(me)), 0, "%s: %s", p->from, strerror(errno));
+	p->ssl = SSL_new(p->crowd->tls);
+	cr_assert(p->ssl && SSL_set_fd(p->ssl, p->fd) == 1, "no TLS session");
+	SSL_set_tlsext_host_name(p->ssl, p->crowd->tls_name);
+	SSL_set_connect_state(p->ssl);
 }
 
 static void watch(struct crowd_peer *p)
 {
-	uint32_t events =
-		(p->deaf ? 0 : EPOLLIN) | (p->out_len > p->out_at || p->phase == CROWD_DIALING ? EPOLLOUT : 0);
-	struct epoll_event e = { .events = events, .data.ptr = p };
+	bool               writes = p->phase == CROWD_DIALING || (p->out_len > p->out_at && !shakes_hands(p));
+	uint32_t           events = (p->deaf ? 0 : EPOLLIN) | (writes ? EPOLLOUT : 0);
+	struct epoll_event e      = { .events = events, .data.ptr = p };
 
 	if (p->phase != CROWD_DOWN && events != p->watched) {
 		epoll_ctl(p->crowd->epoll_fd, EPOLL_CTL_MOD, p->fd, &e);
@@ -57,6 +117,9 @@ void crowd_dial(struct crowd *c, struct crowd_peer *p, int port, const char *fro
 	p->fd    = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	cr_assert_geq(p->fd, 0, "no socket: %s", strerror(errno));
 	setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	snprintf(p->from, sizeof(p->from), "%s", from ? from : "");
+	if (c->tls)
+		begin_tls(p);
 	if (connect(p->fd, (const struct sockaddr *)&to, sizeof(to)) != 0 && errno != EINPROGRESS)
 		cr_assert_fail("cannot connect to port %d: %s", port, strerror(errno));
 	p->phase     = CROWD_DIALING;
@@ -64,7 +127,6 @@ void crowd_dial(struct crowd *c, struct crowd_peer *p, int port, const char *fro
 	p->deaf      = false;
 	p->got_close = false;
 	p->watched   = e.events;
-	snprintf(p->from, sizeof(p->from), "%s", from ? from : "");
 	epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, p->fd, &e);
 	c->connected++;
 }
@@ -73,6 +135,8 @@ void crowd_drop(struct crowd_peer *p, bool reset)
 {
 	if (p->phase == CROWD_DOWN)
 		return;
+	SSL_free(p->ssl);
+	p->ssl = NULL;
 	if (reset)
 		dial_abort(p->fd);
 	else
@@ -96,7 +160,7 @@ static void end(struct crowd_peer *p)
 static bool write_some(struct crowd_peer *p)
 {
 	while (p->out_at < p->out_len) {
-		ssize_t n = send(p->fd, p->out + p->out_at, p->out_len - p->out_at, MSG_NOSIGNAL);
+		ssize_t n = put(p, p->out + p->out_at, p->out_len - p->out_at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -183,7 +247,7 @@ static void send_upgrade(struct crowd_peer *p)
 	char line[80] = "";
 	char request[512];
 
-	if (p->from[0])
+	if (p->from[0] && !p->ssl)
 		snprintf(line, sizeof(line), "X-Forwarded-For: %s\r\n", p->from);
 	int len = snprintf(request, sizeof(request),
 	                   "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -269,6 +333,10 @@ static void take_input(struct crowd_peer *p)
 
 	if (p->phase == CROWD_UPGRADING)
 		at = take_answer(p);
+	if (p->phase == CROWD_UPGRADING && at > 0) { /* refused; a proxy would wait for another question */
+		end(p);
+		return;
+	}
 	while (p->phase == CROWD_OPEN) {
 		size_t used = take_frame(p, at);
 
@@ -292,7 +360,7 @@ static void read_some(struct crowd_peer *p)
 		}
 
 		size_t  room = p->in_cap - p->in_len;
-		ssize_t n    = recv(p->fd, p->in + p->in_len, room, 0);
+		ssize_t n    = get(p, p->in + p->in_len, room);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -302,7 +370,7 @@ static void read_some(struct crowd_peer *p)
 		}
 		p->in_len += (size_t)n;
 		take_input(p);
-		if ((size_t)n < room)
+		if ((size_t)n < room && !p->ssl) /* TLS has more, perhaps, that nobody would be told of */
 			return;
 	}
 }

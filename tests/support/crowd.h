@@ -9,6 +9,8 @@
  *	crowd_dial(&crowd, &peer, port, "203.0.113.1");
  *	crowd_run(&crowd, is_done, &peer, 5000);
  *
+ * With crowd_use_tls they go through TLS, each from an address of its own, as players come to a proxy.
+ *
  * What happens to a peer is told to on_news, from inside crowd_run. Peers are usually the first member of a struct of
  * the test's own. Pings are answered by themselves. One crowd belongs to one thread.
  */
@@ -32,9 +34,11 @@ enum crowd_news {
 typedef void (*crowd_fn)(struct crowd_peer *p, enum crowd_news news, const uint8_t *data, size_t len);
 
 struct crowd {
-	int      epoll_fd;
-	crowd_fn on_news;
-	size_t   connected; /* peers with a socket */
+	int                epoll_fd;
+	crowd_fn           on_news;
+	size_t             connected; /* peers with a socket */
+	struct ssl_ctx_st *tls;       /* NULL: without */
+	char               tls_name[256];
 };
 
 enum crowd_phase { CROWD_DOWN, CROWD_DIALING, CROWD_UPGRADING, CROWD_OPEN };
@@ -48,12 +52,19 @@ struct crowd_peer {
 	int              status;    /* of the last upgrade; 0: none was answered */
 	uint32_t         watched;
 	char             from[48];
+	struct ssl_st   *ssl;
 	uint8_t         *in, *out;
 	size_t           in_len, in_cap, out_at, out_len, out_cap;
 };
 
 void crowd_init(struct crowd *c, crowd_fn on_news);
 void crowd_fini(struct crowd *c); /* after its peers were dropped */
+
+/*
+ * All who are dialed from now on speak TLS, trust this certificate alone, and say this name. Their `from`, which is needed then, is
+ * the loopback address that they come from, and stands in no header.
+ */
+void crowd_use_tls(struct crowd *c, const char *cert_path, const char *name);
 
 /*
  * Starts to connect; CROWD_OPENED or CROWD_ENDED follows. The peer must be zeroed before its first dial, and down.

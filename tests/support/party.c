@@ -65,7 +65,7 @@ struct party_member *party_friend(const struct party *p, int game, int friend)
 	return party_host(p, game) + friend;
 }
 
-static size_t member_count(const struct party *p)
+size_t party_size(const struct party *p)
 {
 	return (size_t)p->games * (size_t)(p->friends + 1);
 }
@@ -221,7 +221,9 @@ static void on_news(struct crowd_peer *peer, enum crowd_news news, const uint8_t
 		break;
 	case CROWD_ENDED:
 		m->in = false;
-		if (peer->status != 101)
+		if (peer->status == 101)
+			m->party->ended++;
+		else
 			m->party->refused++;
 		break;
 	}
@@ -239,9 +241,9 @@ struct party *party_new(const char *name, int games, int friends)
 	p->net     = nets++;
 	p->games   = games;
 	p->friends = friends;
-	p->members = calloc(member_count(p), sizeof(*p->members));
+	p->members = calloc(party_size(p), sizeof(*p->members));
 	cr_assert_not_null(p->members, "memory for a party");
-	for (size_t i = 0; i < member_count(p); i++) {
+	for (size_t i = 0; i < party_size(p); i++) {
 		struct party_member *m = &p->members[i];
 		char                 key[64];
 
@@ -259,7 +261,7 @@ struct party *party_new(const char *name, int games, int friends)
 
 void party_drop(struct party *p, bool reset)
 {
-	for (size_t i = 0; i < member_count(p); i++) {
+	for (size_t i = 0; i < party_size(p); i++) {
 		crowd_drop(&p->members[i].peer, reset);
 		p->members[i].in   = false;
 		p->members[i].told = false;
@@ -287,19 +289,19 @@ void party_dial(struct party *p, int port, bool hosts)
 {
 	char from[48];
 
-	for (size_t i = 0; i < member_count(p); i++) {
+	for (size_t i = 0; i < party_size(p); i++) {
 		struct party_member *m = &p->members[i];
 
 		if ((m->seat == 0) != hosts || m->peer.phase != CROWD_DOWN || (!hosts && !party_host(p, m->game)->code))
 			continue;
-		snprintf(from, sizeof(from), "10.%d.%d.%d", p->net, m->game, m->seat + 1);
+		snprintf(from, sizeof(from), "%d.%d.%d.%d", p->crowd.tls ? 127 : 10, p->net, m->game, m->seat + 1);
 		crowd_dial(&p->crowd, &m->peer, port, from);
 	}
 }
 
 static bool is_anybody_missing(const struct party *p, bool hosts)
 {
-	for (size_t i = 0; i < member_count(p); i++)
+	for (size_t i = 0; i < party_size(p); i++)
 		if ((p->members[i].seat == 0) == hosts && !p->members[i].in)
 			return true;
 	return false;
@@ -307,7 +309,7 @@ static bool is_anybody_missing(const struct party *p, bool hosts)
 
 bool party_is_gathered(const struct party *p)
 {
-	for (size_t i = 0; i < member_count(p); i++)
+	for (size_t i = 0; i < party_size(p); i++)
 		if (!p->members[i].in || (p->members[i].seat > 0 && !p->members[i].told))
 			return false;
 	return true;
@@ -333,6 +335,19 @@ static bool are_friends_in(void *arg)
 	return !is_anybody_missing(arg, false) || has_failed(arg);
 }
 
+/* How far those are who have no role yet. */
+static const char *who_is_missing(const struct party *p)
+{
+	static char text[128];
+	size_t      of_phase[CROWD_OPEN + 1] = { 0 };
+
+	for (size_t i = 0; i < party_size(p); i++)
+		of_phase[p->members[i].peer.phase] += !p->members[i].in;
+	snprintf(text, sizeof(text), "%zu are down, %zu connect, %zu wait for the upgrade, %zu for their role",
+	         of_phase[CROWD_DOWN], of_phase[CROWD_DIALING], of_phase[CROWD_UPGRADING], of_phase[CROWD_OPEN]);
+	return text;
+}
+
 int party_gather(struct party *p, int port, enum party_order order, int patience_ms)
 {
 	int64_t from_ms = real_now_ms();
@@ -352,7 +367,7 @@ int party_gather(struct party *p, int port, enum party_order order, int patience
 
 	party_check(p);
 	cr_assert_eq(p->refused, 0, "party %s: %u were refused", p->name, p->refused);
-	cr_assert(gathered, "party %s: after %d ms not everybody is back", p->name, patience_ms);
+	cr_assert(gathered, "party %s: after %d ms not everybody is back: %s", p->name, patience_ms, who_is_missing(p));
 	return (int)(real_now_ms() - from_ms);
 }
 
@@ -375,14 +390,14 @@ static void send_echoes(struct party *p)
 {
 	static const uint8_t echo[5] = { 3 };
 
-	for (size_t i = 0; i < member_count(p); i++)
+	for (size_t i = 0; i < party_size(p); i++)
 		crowd_send(&p->members[i].peer, echo, sizeof(echo));
 }
 
 /* Each at his own moment, so that they do not all speak at once. */
 static void send_due(struct party *p, int64_t now_ms, int per_s)
 {
-	for (size_t i = 0; i < member_count(p); i++) {
+	for (size_t i = 0; i < party_size(p); i++) {
 		struct party_member *m = &p->members[i];
 
 		if (m->seat == 0 || !m->in || now_ms < m->next_ms)
@@ -414,7 +429,7 @@ static uint32_t count_unanswered(const struct party *p)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < member_count(p); i++)
+	for (size_t i = 0; i < party_size(p); i++)
 		count += p->members[i].sent - p->members[i].answered;
 	return count;
 }

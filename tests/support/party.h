@@ -11,7 +11,7 @@
  *	party_gather(p, port, PARTY_FRIENDS_FIRST, 5000);	same codes, same numbers, or the test ends
  *	party_free(p);
  *
- * Each player has a client address of his own, as a proxy would name it.
+ * Each player has a client address of his own, as a proxy would name it; with crowd_use_tls, one from which he comes to a proxy.
  */
 #ifndef TESTS_PARTY_H
 #define TESTS_PARTY_H
@@ -48,6 +48,7 @@ struct party {
 	struct party_member *members;     /* per game: the host, then his friends */
 	char                 broken[200]; /* the first thing that was not as it should be; empty: nothing */
 	unsigned             refused;     /* upgrades since the last gathering began */
+	unsigned             ended;       /* connections, by the other side, so far */
 	uint32_t            *trips_us;    /* round trips since party_forget_trips */
 	size_t               trip_count, trip_cap;
 	struct party        *next; /* all that are not yet freed */
@@ -58,6 +59,7 @@ enum party_order { PARTY_HOSTS_FIRST, PARTY_FRIENDS_FIRST, PARTY_ALL_AT_ONCE };
 /* friends per game. Different parties on one server need different names. NULL is fine for party_free. */
 struct party *party_new(const char *name, int games, int friends);
 void          party_free(struct party *p);
+size_t        party_size(const struct party *p); /* members */
 
 /*
  * Connects everybody who is not, in that order, and waits until all have their role and each host knows his friends.

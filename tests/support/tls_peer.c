@@ -11,41 +11,61 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Signs itself; key is freed. */
-static void write_cert(EVP_PKEY *key, const char *cert_path, const char *key_path, const char *name)
+static X509 *new_cert(EVP_PKEY *key, const char *name, long from_s, long until_s)
 {
-	X509      *cert = X509_new();
-	X509_NAME *who  = X509_get_subject_name(cert);
-	FILE      *f;
+	X509 *cert = X509_new();
 
 	cr_assert(key && cert);
 	X509_set_version(cert, 2);
 	ASN1_INTEGER_set(X509_get_serialNumber(cert), 1);
-	X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
-	X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
+	X509_gmtime_adj(X509_getm_notBefore(cert), from_s);
+	X509_gmtime_adj(X509_getm_notAfter(cert), until_s);
 	X509_set_pubkey(cert, key);
-	X509_NAME_add_entry_by_txt(who, "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1, 0);
-	X509_set_issuer_name(cert, who);
-	cr_assert_gt(X509_sign(cert, key, EVP_sha256()), 0);
+	X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1,
+	                           0);
+	return cert;
+}
 
+static void sign_cert(X509 *cert, const X509 *by, EVP_PKEY *key)
+{
+	X509_set_issuer_name(cert, X509_get_subject_name(by));
+	cr_assert_gt(X509_sign(cert, key, EVP_sha256()), 0);
+}
+
+void tls_make(const char *cert_path, const char *key_path, const struct tls_wish *wish)
+{
+	bool      hour   = wish->from_s == 0 && wish->until_s == 0;
+	EVP_PKEY *key    = wish->is_rsa ? EVP_RSA_gen(2048) : EVP_EC_gen("P-256");
+	EVP_PKEY *ca_key = wish->has_chain ? EVP_EC_gen("P-256") : NULL;
+	X509     *cert   = new_cert(key, wish->name, hour ? -3600 : wish->from_s, hour ? 3600 : wish->until_s);
+	X509     *ca     = wish->has_chain ? new_cert(ca_key, "An authority", -3600, 3600) : NULL;
+	FILE     *f;
+
+	sign_cert(cert, ca ? ca : cert, ca ? ca_key : key);
 	cr_assert_not_null(f = fopen(cert_path, "w"));
 	PEM_write_X509(f, cert);
+	if (ca) {
+		sign_cert(ca, ca, ca_key);
+		PEM_write_X509(f, ca);
+	}
 	fclose(f);
 	cr_assert_not_null(f = fopen(key_path, "w"));
 	PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL);
 	fclose(f);
 	X509_free(cert);
+	X509_free(ca);
 	EVP_PKEY_free(key);
+	EVP_PKEY_free(ca_key);
 }
 
 void tls_make_cert(const char *cert_path, const char *key_path, const char *name)
 {
-	write_cert(EVP_EC_gen("P-256"), cert_path, key_path, name);
+	tls_make(cert_path, key_path, &(struct tls_wish){ .name = name });
 }
 
 void tls_make_rsa_cert(const char *cert_path, const char *key_path, const char *name)
 {
-	write_cert(EVP_RSA_gen(2048), cert_path, key_path, name);
+	tls_make(cert_path, key_path, &(struct tls_wish){ .name = name, .is_rsa = true });
 }
 
 /* Waits for what OpenSSL wants after this result; false at the deadline, or when the connection is over. */
@@ -65,20 +85,11 @@ bool tls_client_open(struct tls_client *c, int port, int rcvbuf_bytes, const cha
 	return tls_client_shake(c, dial_tcp(port, rcvbuf_bytes), alpn, 0);
 }
 
-bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int version)
+static bool shake(struct tls_client *c, const char *alpn)
 {
 	int64_t deadline_ms = real_now_ms() + DIAL_PATIENCE_MS;
 	int     result;
 
-	*c = (struct tls_client){ .fd = fd, .ctx = SSL_CTX_new(TLS_client_method()) };
-	cr_assert_geq(c->fd, 0);
-	cr_assert_not_null(c->ctx);
-	SSL_CTX_set_mode(c->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-	if (version) {
-		SSL_CTX_set_security_level(c->ctx, 0);
-		cr_assert(SSL_CTX_set_min_proto_version(c->ctx, version) == 1);
-		cr_assert(SSL_CTX_set_max_proto_version(c->ctx, version) == 1);
-	}
 	c->ssl = SSL_new(c->ctx);
 	cr_assert_not_null(c->ssl);
 	SSL_set_fd(c->ssl, c->fd);
@@ -88,6 +99,42 @@ bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int versio
 		if (!wait_for_more(c, result, deadline_ms))
 			return false;
 	return true;
+}
+
+static void begin(struct tls_client *c, int fd, int version)
+{
+	*c = (struct tls_client){ .fd = fd, .ctx = SSL_CTX_new(TLS_client_method()) };
+	cr_assert_geq(c->fd, 0);
+	cr_assert_not_null(c->ctx);
+	SSL_CTX_set_mode(c->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	if (!version)
+		return;
+	SSL_CTX_set_security_level(c->ctx, 0);
+	cr_assert(SSL_CTX_set_min_proto_version(c->ctx, version) == 1);
+	cr_assert(SSL_CTX_set_max_proto_version(c->ctx, version) == 1);
+}
+
+bool tls_client_shake(struct tls_client *c, int fd, const char *alpn, int version)
+{
+	begin(c, fd, version);
+	return shake(c, alpn);
+}
+
+bool tls_client_shakes_with(int port, const char *ciphers)
+{
+	struct tls_client c;
+	bool              shaken;
+
+	begin(&c, dial_tcp(port, 0), TLS1_2_VERSION);
+	cr_assert_eq(SSL_CTX_set_cipher_list(c.ctx, ciphers), 1, "%s", ciphers);
+	shaken = shake(&c, NULL);
+	tls_client_close(&c);
+	return shaken;
+}
+
+int tls_client_chain_len(const struct tls_client *c)
+{
+	return sk_X509_num(SSL_get_peer_cert_chain(c->ssl));
 }
 
 void tls_client_close(struct tls_client *c)

@@ -10,6 +10,8 @@ static const struct print_column fields[] = {
 	{ "Running for", "uptime_s", PRINT_SECONDS },
 	{ "Production", "production", PRINT_YES },
 	{ "Switched off", "parts_off", PRINT_TEXT },
+	{ "Certificate from", "certificate.from_at", PRINT_TIME },
+	{ "Certificate until", "certificate.until_at", PRINT_TIME },
 	{ "Drain since", "drain.since_at", PRINT_TIME },
 	{ "Drain until", "drain.deadline_at", PRINT_TIME },
 	{ 0 },

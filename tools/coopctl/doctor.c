@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DAY_S            INT64_C(86400)
 #define CERT_SOON_S      (14 * DAY_S)
@@ -252,6 +253,18 @@ static void judge_stun(struct doctor_finding *out, const struct doctor_facts *f)
 
 /* --- Certificates --- */
 
+/* "60 days, until 2027-01-30" */
+static void print_left(char *out, size_t cap, const struct doctor_cert *c, int64_t now_s)
+{
+	time_t    until = (time_t)c->until_s;
+	struct tm tm    = { 0 };
+	char      left[32];
+
+	print_duration(left, sizeof(left), c->until_s - now_s);
+	gmtime_r(&until, &tm);
+	text_format(out, cap, "%s, until %04d-%02d-%02d", left, tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
+}
+
 /* What is wrong with its dates; true: nothing. */
 static bool judge_dates(struct doctor_finding *out, const struct doctor_cert *c, int64_t now_s, const char *whose)
 {
@@ -288,7 +301,7 @@ static const struct doctor_listener *other_cert(const struct doctor_facts *f)
 static void judge_certificate(struct doctor_finding *out, const struct doctor_facts *f)
 {
 	const struct doctor_listener *other = other_cert(f);
-	char                          text[32];
+	char                          text[64];
 
 	if (f->file_cert.look == LOOK_NONE) {
 		find(out, DOCTOR_SKIPPED, "coopd has no certificate of its own (tls.cert)");
@@ -318,7 +331,7 @@ static void judge_certificate(struct doctor_finding *out, const struct doctor_fa
 		advise(out, "coopctl reload makes coopd use the file's");
 		return;
 	}
-	print_duration(text, sizeof(text), f->file_cert.until_s - f->now_s);
+	print_left(text, sizeof(text), &f->file_cert, f->now_s);
 	find(out, DOCTOR_OK, "the certificate is good for %s", text);
 }
 
@@ -338,7 +351,7 @@ static bool is_not_public(struct doctor_finding *out, const struct doctor_facts 
 
 static void judge_public_certificate(struct doctor_finding *out, const struct doctor_facts *f)
 {
-	char text[32];
+	char text[64];
 
 	if (is_not_public(out, f))
 		return;
@@ -346,7 +359,7 @@ static void judge_public_certificate(struct doctor_finding *out, const struct do
 		find(out, DOCTOR_PROBLEM, "%s cannot be reached with TLS: %s", f->public_host, f->public_cert.why);
 		advise(out, "see whether the name leads to this machine, the proxy runs, and its port (443) is open");
 	} else if (judge_dates(out, &f->public_cert, f->now_s, f->public_host)) {
-		print_duration(text, sizeof(text), f->public_cert.until_s - f->now_s);
+		print_left(text, sizeof(text), &f->public_cert, f->now_s);
 		find(out, DOCTOR_OK, "the certificate of %s is good for %s", f->public_host, text);
 		if (f->public_cert.is_trusted)
 			return;
@@ -394,7 +407,14 @@ static void judge_upgrade(struct doctor_finding *out, const struct doctor_facts 
 
 static void judge_proxy_header(struct doctor_finding *out, const struct doctor_facts *f)
 {
-	if (f->players_seen == 0) {
+	if (f->proxy_bad > 0) {
+		find(out, DOCTOR_WARNING,
+		     "%lld requests through the proxy were refused, since its field named no address",
+		     (long long)f->proxy_bad);
+		advise(out, "let the proxy write nothing but addresses into the field of http.client_address_header");
+	} else if (f->players_seen == 0 && f->proxy_seen > 0) {
+		find(out, DOCTOR_OK, "the proxy has named the player in %lld requests", (long long)f->proxy_seen);
+	} else if (f->players_seen == 0) {
 		find(out, DOCTOR_SKIPPED,
 		     "nobody is connected, so it cannot be seen whether players' addresses arrive");
 	} else if (f->players_behind == f->players_seen && !f->is_production) {

@@ -93,6 +93,7 @@ struct doctor_facts {
 	char               health_version[64];
 	int                upgrade_status;               /* of wss://NAME/ */
 	size_t             players_seen, players_behind; /* connected; of these, with a proxy's address */
+	int64_t            proxy_seen, proxy_bad; /* requests through it that named the player, or nobody, so far */
 
 	/* Files that are looked at when is_here. */
 	enum doctor_look manifest;

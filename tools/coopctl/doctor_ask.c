@@ -123,6 +123,22 @@ static int64_t metric_of(const char *text, const char *name)
 	return 0;
 }
 
+/* Of all lines of this name with this among their labels. */
+static int64_t metric_sum(const char *text, const char *name, const char *label)
+{
+	size_t  len = strlen(name);
+	int64_t sum = 0;
+
+	for (const char *at = text; at && (at = strstr(at, name)); at += len) {
+		const char *end   = strpbrk(at, "}\n");
+		const char *found = strstr(at, label);
+
+		if ((at == text || at[-1] == '\n') && at[len] == '{' && end && *end == '}' && found && found < end)
+			sum += (int64_t)strtod(end + 1, NULL);
+	}
+	return sum;
+}
+
 static void ask_figures(struct doctor_facts *f, struct ctl *c)
 {
 	struct client_answer a;
@@ -132,6 +148,8 @@ static void ask_figures(struct doctor_facts *f, struct ctl *c)
 	if (a.exit == CTL_OK && a.text) {
 		f->is_failing = metric_of(a.text, "coopd_store_failing") > 0;
 		f->damaged    = metric_of(a.text, "coopd_blobs_damaged_total");
+		f->proxy_seen = metric_sum(a.text, "coopd_proxy_requests_total", "field=\"seen\"");
+		f->proxy_bad  = metric_sum(a.text, "coopd_proxy_requests_total", "field=\"bad\"");
 	}
 	client_answer_free(&a);
 	f->missing = take_int(blobs, "missing", -1);
