@@ -108,8 +108,9 @@ Test(conf_credential, what_is_no_secret_is_refused_by_its_name)
 
 	write_text("signal.token", "two words");
 	cr_expect_eq(load(&c, NULL, NULL,
-	                  "credential signal.token: signal.token: is not a word of ASCII characters without blanks"
-	                  "\n"),
+	                  "credential signal.token: signal.token: \"***\" has a character that is no plain letter, "
+	                  "digit or "
+	                  "sign; blanks do not belong here either\n"),
 	             ERR_MALFORMED);
 	cr_assert_eq(unlink("signal.token"), 0);
 
