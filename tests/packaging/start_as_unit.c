@@ -97,6 +97,7 @@ static bool read_place(struct place *p, const char *text)
 	return inet_pton(AF_INET, host, &four->sin_addr) == 1;
 }
 
+/* UDP without SO_REUSEADDR, with which two could have the same port. */
 static int open_place(const struct place *p)
 {
 	int one = 1;
@@ -104,7 +105,8 @@ static int open_place(const struct place *p)
 
 	if (fd < 0)
 		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (p->type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (p->at.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 	if (bind(fd, (const struct sockaddr *)&p->at, p->len) == 0 &&
