@@ -30,10 +30,10 @@ static const char head[] =
 	"prints a file with every setting to begin with.\n"
 	".PP\n"
 	"Secrets, tls.cert and tls.key may also be files of a folder that the environment names as "
-        "CREDENTIALS_DIRECTORY: "
+	"CREDENTIALS_DIRECTORY: "
 	"systemd's\n"
 	"LoadCredential= does that, and secrets of containers can. Such a file has the setting's name, turn.secret "
-        "for\n"
+	"for\n"
 	"example. It counts where neither this file nor anything later sets the same.\n";
 
 static const char tail[] = ".SH FILES\n"
