@@ -61,6 +61,8 @@ NEEDS_lint    := build lint
 NEEDS_format  := lint
 NEEDS_fuzz    := build fuzz
 NEEDS_bench   := build bench
+NEEDS_deb     := build deb
+NEEDS_check-packages := build deb chroot
 
 NEEDS := $(sort $(foreach goal,$(patsubst lint-%,lint,$(MAKECMDGOALS)),$(NEEDS_$(goal))))
 ifneq ($(NEEDS),)
@@ -120,13 +122,15 @@ ALL_H := $(sort $(wildcard src/*.h src/*/*.h tools/*/*.h tests/*.h tests/*/*.h t
 MACHINE  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 BRANCHES := $(if $(filter x86_64 i686,$(MACHINE)),-fcf-protection) \
 	    $(if $(filter aarch64,$(MACHINE)),-mbranch-protection=standard)
+# The third level sees sizes that are known only while running; an older compiler or C library says that it has none.
+FORTIFY  := $(if $(shell $(CC) -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -include string.h -E -x c /dev/null 2>&1 >/dev/null),2,3)
 
 BASE := -std=c11 -D_GNU_SOURCE $(if $(filter libsystemd,$(MODULES)),-DHAVE_SYSTEMD) -iquote src -iquote $(BUILD) \
 	-pthread -g $(PKG_CFLAGS)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual \
 	-Wwrite-strings -Wvla -Wformat=2
 STRICT := $(WARN) -Wconversion
-HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 $(BRANCHES)
+HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY) $(BRANCHES)
 # gcc sees conversions and uninitialised values under the sanitizers that are none: the plain build is the strict one.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests -iquote tools
@@ -214,29 +218,8 @@ $(BUILD)/gen/embed.h $(BUILD)/gen/embed.c &: tools/embed $(EMBEDDED) $(BUILD)/ge
 run: $(BUILD)/coopd
 	exec $(BUILD)/coopd $(ARGS)
 
-# An operator's coopd.conf is never written to: the sample is laid beside it.  What the programs print about themselves is
-# installed with them.
-INSTALLED := $(BUILD)/installed
-# $(call put,MODE,FILE,WHERE)
-put = install -D -m $(1) $(2) "$(DESTDIR)$(3)"
 install: $(BUILD)/coopd $(BUILD)/coopctl
-	mkdir -p $(INSTALLED)
-	$(BUILD)/coopd --sample-config >$(INSTALLED)/coopd.conf.sample
-	$(BUILD)/coopd --man >$(INSTALLED)/coopd.8
-	$(BUILD)/coopd --man-conf >$(INSTALLED)/coopd.conf.5
-	$(BUILD)/coopctl --man >$(INSTALLED)/coopctl.1
-	$(BUILD)/coopctl completions bash >$(INSTALLED)/coopctl.bash
-	$(BUILD)/coopctl completions zsh >$(INSTALLED)/_coopctl
-	$(call put,755,$(BUILD)/coopd,$(prefix)/bin/coopd)
-	$(call put,755,$(BUILD)/coopctl,$(prefix)/bin/coopctl)
-	$(call put,644,$(INSTALLED)/coopd.conf.sample,$(sysconfdir)/coopd/coopd.conf.sample)
-	$(call put,644,$(INSTALLED)/coopd.8,$(prefix)/share/man/man8/coopd.8)
-	$(call put,644,$(INSTALLED)/coopd.conf.5,$(prefix)/share/man/man5/coopd.conf.5)
-	$(call put,644,$(INSTALLED)/coopctl.1,$(prefix)/share/man/man1/coopctl.1)
-	$(call put,644,$(INSTALLED)/coopctl.bash,$(prefix)/share/bash-completion/completions/coopctl)
-	$(call put,644,$(INSTALLED)/_coopctl,$(prefix)/share/zsh/site-functions/_coopctl)
-	echo "installed $(DESTDIR)$(prefix)/bin/coopd and coopctl, their manual pages and completions, and" \
-		"$(DESTDIR)$(sysconfdir)/coopd/coopd.conf.sample"
+	DESTDIR="$(DESTDIR)" tools/install $(BUILD) "$(prefix)" "$(sysconfdir)"
 
 ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))),)
 $(error clean is a command of its own: jobs run side by side here)
@@ -244,7 +227,7 @@ endif
 
 # By name, so that BUILD=/some/where/precious loses nothing of its own.
 clean:
-	rm -rf $(addprefix $(BUILD)/,coopd coopctl installed plain test fuzz bench gen lint docs)
+	rm -rf $(addprefix $(BUILD)/,coopd coopctl plain test fuzz bench gen lint docs deb packages)
 	[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:
@@ -253,14 +236,25 @@ help:
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
 	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
 	echo "make lint       all static checks; parts: lint-compile lint-tidy lint-cppcheck lint-purity"
-	echo "                lint-includes lint-headers lint-format lint-words lint-docs"
+	echo "                lint-includes lint-headers lint-format lint-words lint-hardening lint-docs"
 	echo "make format     clang-format on every source"
 	echo "make docs       rewrite the generated blocks of README.md"
 	echo "make fuzz       run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 	echo "make bench      measure against the reference relay"
 	echo "make install    DESTDIR= prefix=$(prefix) sysconfdir=$(sysconfdir)"
+	echo "make deb        build the Debian package, in $(BUILD)/deb"
+	echo "make check-packages   build, install, start and remove it in fresh Debian 12 and 13 (root; ARGS='bookworm' narrows)"
 	echo "make clean      remove what was made"
 	echo "V=1 shows the commands; BUILD=dir builds elsewhere; CC=clang builds with clang"
+
+# --- Packages for Debian --------------------------------------------------------------------------------------------
+
+.PHONY: deb check-packages
+deb:
+	tools/packaging/deb $(BUILD)
+
+check-packages:
+	tools/packaging/check $(BUILD) $(ARGS)
 
 # --- Tests ----------------------------------------------------------------------------------------------------------
 
@@ -393,7 +387,7 @@ bench: $(BUILD)/coopd $(BENCHES)
 #
 # Each file's result is kept in $(BUILD)/lint and made again when the file or one of its headers changes.
 
-LINTS := compile tidy cppcheck purity includes headers format words docs
+LINTS := compile tidy cppcheck purity includes headers format words hardening docs
 .PHONY: lint format docs $(LINTS:%=lint-%)
 
 LINT_FLAGS = $(BASE) -iquote tests $(CTL_FLAGS) $(STRICT) -Werror -O2 $(HARDEN) $(shell pkg-config --cflags criterion)
@@ -427,7 +421,8 @@ lint-headers: $(ALL_H:%.h=$(BUILD)/lint/headers/%.o)
 lint-cppcheck: $(GEN_H)
 lint-purity: $(call objects,plain)
 lint-docs: $(BUILD)/coopd
-lint-cppcheck lint-purity lint-docs lint-includes lint-words lint-format: lint-%:
+lint-hardening: $(BUILD)/coopd $(BUILD)/coopctl
+lint-cppcheck lint-purity lint-hardening lint-docs lint-includes lint-words lint-format: lint-%:
 	$(call say,LINT,$*)
 	tools/lint $* $(BUILD)
 

@@ -1,5 +1,5 @@
 /*
- * Loading: file, environment and command line are put over each other, each value checked where it stands; then
+ * Loading: credentials, file, environment and command line are put over each other, each value checked where it stands; then
  * defaults fill the gaps, and what belongs together is checked.
  */
 #include "conf/conf.h"
@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "conf/conf_check.h"
+#include "conf/conf_credential.h"
 #include "conf/conf_env.h"
 #include "conf/conf_file.h"
 #include "conf/conf_table.h"
@@ -144,6 +145,27 @@ static void put_file(struct load *l, const char *path, bool must_exist)
 		problem(l, path, "there is no such file");
 	else if (e != ERR_NOT_FOUND)
 		problem(l, path, "the file cannot be read: %s", err_people(e));
+}
+
+/* files of a service manager */
+
+static void put_credentials(struct load *l, const struct conf_args *args)
+{
+	const char *folder = conf_credential_folder(args->env);
+
+	for (size_t id = 0; folder && id < CONF_ROWS; id++) {
+		const struct conf_row *row  = &conf_rows[id];
+		AUTO(auto_free) char  *text = NULL;
+		struct conf_why        why;
+		char                   place[CONF_NAME_BYTES + 16];
+		enum err               e = conf_credential_read(&text, folder, row, &why);
+
+		(void)text_format(place, sizeof(place), "credential %s.%s", row->section, row->name);
+		if (e == ERR_OK)
+			put(l, row, text, place);
+		else if (e != ERR_NOT_FOUND)
+			problem(l, place, "%s", why.text);
+	}
 }
 
 /* the environment */
@@ -404,6 +426,7 @@ enum err conf_load(struct conf *out, const struct conf_args *args, FILE *report)
 
 	if (!load_begin(&l, report))
 		return load_fail(&l, out, ERR_NOMEM);
+	put_credentials(&l, args);
 	put_file(&l, args->file ? args->file : usual, args->file != NULL);
 	each_env(&l, args, put_env);
 	each_env(&l, args, put_promise);

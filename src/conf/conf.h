@@ -1,8 +1,8 @@
 /*
  * The configuration: every setting of conf.def and limits.def, from the file, the environment and the command line.
  *
- * Order: defaults, file, environment, --set; later wins. Every problem is reported with where it stands, and a bad
- * value never takes effect in part: either the whole configuration is good or conf_load fails.
+ * Order: defaults, credentials (files), file, environment, --set; later wins. Every problem is reported with where it
+ * stands, and a bad value never takes effect in part: either the whole configuration is good or conf_load fails.
  */
 #ifndef CONF_CONF_H
 #define CONF_CONF_H

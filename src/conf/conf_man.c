@@ -27,7 +27,14 @@ static const char head[] =
 	"all,\n"
 	"\\fBcoopd \\-\\-print\\-config\\fR shows what is in force and where it comes from, and \\fBcoopd "
 	"\\-\\-sample\\-config\\fR\n"
-	"prints a file with every setting to begin with.\n";
+	"prints a file with every setting to begin with.\n"
+	".PP\n"
+	"Secrets, tls.cert and tls.key may also be files of a folder that the environment names as "
+	"CREDENTIALS_DIRECTORY: "
+	"systemd's\n"
+	"LoadCredential= does that, and secrets of containers can. Such a file has the setting's name, turn.secret "
+	"for\n"
+	"example. It counts where neither this file nor anything later sets the same.\n";
 
 static const char tail[] = ".SH FILES\n"
 			   ".TP\n\\&./coopd.conf\n"
