@@ -12,6 +12,7 @@
 #include "server.h"
 #include "server_options.h"
 #include "store/blob_verify.h"
+#include "store/restore.h"
 #include "store/store_version.h"
 #include "update/update_serve.h"
 
@@ -82,7 +83,8 @@ struct command {
 	struct conf_args args;
 	const char      *sets[SETS_MAX];
 	char            *owned[SETS_MAX]; /* the same, for free() */
-	bool             check, print, verify;
+	const char      *restore;        /* a backup */
+	bool             check, print, verify, take_damaged;
 };
 
 /* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit. */
@@ -129,6 +131,12 @@ static int parse(struct command *cmd, int argc, char **argv)
 		case SERVER_OPT_VERIFY:
 			cmd->verify = true;
 			break;
+		case SERVER_OPT_RESTORE:
+			cmd->restore = optarg;
+			break;
+		case SERVER_OPT_DAMAGED:
+			cmd->take_damaged = true;
+			break;
 		default:
 			fputs("coopd --help lists the options.\n", stderr);
 			return 2;
@@ -141,6 +149,10 @@ static int parse(struct command *cmd, int argc, char **argv)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "coopd: \"%s\" is not an option; coopd --help lists them.\n", argv[optind]);
+		return 2;
+	}
+	if (cmd->take_damaged && !cmd->restore) {
+		fputs("coopd: --restore-damaged says how to restore; name the backup with --restore.\n", stderr);
 		return 2;
 	}
 	return -1;
@@ -174,6 +186,8 @@ static int run(struct command *cmd)
 		status = check(&conf);
 	else if (cmd->verify)
 		status = blob_verify_main(&conf, stdout);
+	else if (cmd->restore)
+		status = (int)restore_run(&conf, cmd->restore, cmd->take_damaged, stdout, stderr);
 	else
 		status = server_run(&conf, &cmd->args);
 	conf_fini(&conf);

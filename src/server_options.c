@@ -27,6 +27,13 @@ static const struct server_option {
 	{ "verify-blobs", NULL, SERVER_OPT_VERIFY,
 	  "read every stored checkpoint and compare it with its hash; exit 1 if any is damaged\n"
 	  "(coopd must not be running on that data folder)" },
+	{ "restore", "SRC", SERVER_OPT_RESTORE,
+	  "put the backup SRC, a folder of coopctl backup or one coop-TIME.db in it, in the place of\n"
+	  "what is in the data folder; all of it is checked before anything changes (coopd must not\n"
+	  "be running on that data folder)" },
+	{ "restore-damaged", NULL, SERVER_OPT_DAMAGED,
+	  "with --restore: leave out and list the checkpoints that are damaged in the backup, instead\n"
+	  "of refusing all of it" },
 	{ "settings-reference", NULL, SERVER_OPT_SETTINGS, "the settings as a table (Markdown)" },
 	{ "limits-reference", NULL, SERVER_OPT_LIMITS, "the limits as a table (Markdown)" },
 	{ "errors-reference", NULL, SERVER_OPT_ERRORS, "the errors as a table (Markdown)" },
@@ -99,7 +106,11 @@ void server_options_print_man(FILE *out)
 	}
 	fputs(".SH EXIT STATUS\n.TP\n0\nIt was stopped in good order, or what was asked for is printed or found good.\n"
 	      ".TP\n1\nIt could not start, or a check found something; standard error or the log says what.\n"
-	      ".TP\n2\nThe command line is wrong.\n.SH ENVIRONMENT\n.TP\nCOOP_SECTION_KEY\nA setting, stronger than "
+	      ".TP\n2\nThe command line is wrong.\n"
+	      ".TP\n3\nThe backup is restored, but without the checkpoints that are damaged in it.\n"
+	      ".TP\n4\nA restore has begun to change the data folder and could not end; the next start of coopd, or the "
+	      "next "
+	      "\\-\\-restore, ends it.\n.SH ENVIRONMENT\n.TP\nCOOP_SECTION_KEY\nA setting, stronger than "
 	      "the "
 	      "file:\n.BR coopd.conf (5).\n.SH FILES\n.TP\n\\&./coopd.conf, /etc/coopd/coopd.conf\nThe settings; the "
 	      "second "

@@ -71,6 +71,7 @@ static const char *other_value(const struct conf_row *row, char out[32])
 		[CONF_TYPE_LEVEL]    = "debug",
 		[CONF_TYPE_FORMAT]   = "json",
 		[CONF_TYPE_SCALE]    = "full",
+		[CONF_TYPE_DURATION] = "90m",
 		[CONF_TYPE_LISTEN]   = "192.0.2.1:1 [::1]:2",
 		[CONF_TYPE_NETWORKS] = "none",
 		[CONF_TYPE_ORIGINS]  = "https://a.example",
