@@ -83,7 +83,7 @@ struct command {
 	struct conf_args args;
 	const char      *sets[SETS_MAX];
 	char            *owned[SETS_MAX]; /* the same, for free() */
-	const char      *restore;        /* a backup */
+	const char      *restore;         /* a backup */
 	bool             check, print, verify, take_damaged;
 };
 

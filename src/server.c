@@ -70,17 +70,17 @@ struct server {
 	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t            front_count;
 	struct http_cert *http_cert; /* NULL: no TLS */
-	struct http_server *http;
-	struct server_bans  bans;
-	struct server_admin admin;
+	struct http_server  *http;
+	struct server_bans   bans;
+	struct server_admin  admin;
 	struct server_backup backup;
-	struct reload      *reload;
-	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
-	int64_t             http_leaving;
-	struct server_files asked;    /* limits as they were set; they may be lower now */
-	int                 to_close; /* listeners' libraries that still have connections, once stopping */
-	bool                stopping;
-	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
+	struct reload       *reload;
+	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
+	int64_t              http_leaving;
+	struct server_files  asked;    /* limits as they were set; they may be lower now */
+	int                  to_close; /* listeners' libraries that still have connections, once stopping */
+	bool                 stopping;
+	bool                 has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
 static void on_stop(void *arg);

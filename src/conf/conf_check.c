@@ -444,7 +444,8 @@ static void check_backup(struct check *k)
 	if (!*dir)
 		problem(k, CONF_ROW_backup_every, "backup.every: needs backup.dir, the folder to write to");
 	else if (*dir != '/')
-		problem(k, CONF_ROW_backup_dir, "backup.dir: must be a whole path, from / on, when backup.every is set");
+		problem(k, CONF_ROW_backup_dir,
+		        "backup.dir: must be a whole path, from / on, when backup.every is set");
 }
 
 size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)

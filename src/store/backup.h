@@ -37,8 +37,8 @@ struct backup_state {
 	int64_t  database_bytes;
 	int64_t  blobs, blobs_done; /* that the database names; looked at up to now */
 	int64_t  blobs_copied, bytes_copied, damaged;
-	int64_t  last_good_ms; /* wall: the end of the last good one, also of runs before when there is a schedule; 0: not known */
-	int64_t  every_ms;     /* backup.every; 0: only when somebody asks */
+	int64_t last_good_ms; /* wall: the end of the last good one, also of runs before when there is a schedule; 0: not known */
+	int64_t every_ms; /* backup.every; 0: only when somebody asks */
 };
 
 /* The one under way, or the last. Any thread. */

@@ -108,7 +108,8 @@ static void *run(void *arg)
 
 		if (how == BACKUP_FAILED && e != ERR_CLOSED)
 			log_warn("store", 0, "backup-failed",
-			         "dest=%s why=\"%s\" note=\"the next try is in an hour at most; the backups before are as they "
+			         "dest=%s why=\"%s\" note=\"the next try is in an hour at most; the backups before are "
+			         "as they "
 			         "were\"",
 			         c->dest, problem[0] ? problem : err_people(e));
 		c->due_ms = clock_mono_ms() + backup_wait_next(c->every_ms, how, clock_mono_ms() - began);

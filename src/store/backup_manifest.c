@@ -105,9 +105,9 @@ struct reading {
 /* A database that the manifest does not name came to no end. */
 static bool read_older(const char *name, void *arg)
 {
-	struct reading      *r     = arg;
-	struct json         *inner = strcmp(name, r->newest) == 0 ? NULL : json_member_object(r->databases, name);
-	struct backup_entry  entry;
+	struct reading     *r     = arg;
+	struct json        *inner = strcmp(name, r->newest) == 0 ? NULL : json_member_object(r->databases, name);
+	struct backup_entry entry;
 
 	if (inner) {
 		r->failed = read_entry(&entry, inner, name, false);

@@ -4,6 +4,7 @@
 #include "base/hex.h"
 #include "base/text.h"
 #include "crypt/hash.h"
+#include "gen/migration.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "store/data_lock.h"
@@ -143,9 +144,9 @@ static enum err close_database(struct restore *r)
 
 static void name_kept(struct restore *r)
 {
-	static const char *const files[] = { "coop.db", "coop.db-wal", "secrets" };
-	time_t                   at      = (time_t)(clock_wall_ms() / 1000);
-	struct tm                utc     = { 0 };
+	static const char *const files[]  = { "coop.db", "coop.db-wal", "secrets" };
+	time_t                   at       = (time_t)(clock_wall_ms() / 1000);
+	struct tm                utc      = { 0 };
 	char                     when[32] = "unknown", path[PATH_MAX];
 
 	if (gmtime_r(&at, &utc))
@@ -174,12 +175,14 @@ static enum err judge(struct restore *r)
 	if (r->damages == 0 || (r->take_damaged && !r->is_hopeless))
 		return ERR_OK;
 	return restore_refuse(r, ERR_DAMAGED,
-	                      "The backup %s is damaged (%" PRId64 " found, listed above) and was not restored. Use another; "
+	                      "The backup %s is damaged (%" PRId64
+	                      " found, listed above) and was not restored. Use another; "
 	                      "an older one may lie in the same folder%s",
 	                      r->src, r->damages,
-	                      r->is_hopeless ? ""
-	                                     : ". When this is the only one, --restore-damaged restores it without what is "
-	                                       "damaged");
+	                      r->is_hopeless
+	                              ? ""
+	                              : ". When this is the only one, --restore-damaged restores it without what is "
+	                                "damaged");
 }
 
 static enum err prepare(struct restore *r, const char *src)
@@ -247,10 +250,12 @@ static void print_done(struct restore *r)
 	print_time(r->out, r->entry.began_ms);
 	fprintf(r->out, " is restored: %s/%s into %s.\n", r->src, r->entry.name, r->data);
 	fprintf(r->out,
-	        "  players %" PRId64 ", codes %" PRId64 ", campaigns %" PRId64 ", checkpoints %" PRId64 ", scores %" PRId64
-	        "\n",
+	        "  players %" PRId64 ", codes %" PRId64 ", campaigns %" PRId64 ", checkpoints %" PRId64
+	        ", scores %" PRId64 "\n",
 	        r->players, r->codes, r->campaigns, r->checkpoints, r->scores);
-	fprintf(r->out, "  files of checkpoints: %" PRId64 " checked, %" PRId64 " copied (%" PRId64 " bytes), the others were there\n",
+	fprintf(r->out,
+	        "  files of checkpoints: %" PRId64 " checked, %" PRId64 " copied (%" PRId64
+	        " bytes), the others were there\n",
 	        r->blobs, r->copied, r->copied_bytes);
 	fprintf(r->out, "  not taken over, since they ended long ago: %" PRId64 " live games, %" PRId64 " lobbies\n",
 	        r->games, r->lobbies);
@@ -259,12 +264,14 @@ static void print_done(struct restore *r)
 		        migration_count);
 	if (r->left_out > 0)
 		fprintf(r->out,
-		        "  %" PRId64 " files of checkpoints are damaged in the backup and were left out: they are listed above, "
+		        "  %" PRId64
+		        " files of checkpoints are damaged in the backup and were left out: they are listed above, "
 		        "and coopd --verify-blobs lists them again. Their players can load older checkpoints\n",
 		        r->left_out);
 	print_way_back(r);
-	fprintf(r->out, "Bans and revocations of tokens since that moment are undone: see coopctl bans list and coopctl "
-			"tokens list.\n");
+	fprintf(r->out,
+	        "Bans and revocations of tokens since that moment are undone: see coopctl bans list and coopctl "
+	        "tokens list.\n");
 	print_owner(r);
 }
 
@@ -286,7 +293,7 @@ static enum restore_exit end(struct restore *r, enum err e)
 	if (left != ERR_OK)
 		return RESTORE_UNFINISHED;
 	print_done(r);
-	return r->left_out > 0 ? RESTORE_INCOMPLETE : RESTORE_DONE;
+	return r->damages > 0 ? RESTORE_INCOMPLETE : RESTORE_DONE;
 }
 
 enum restore_exit restore_run(const struct conf *conf, const char *src, bool take_damaged, FILE *out, FILE *report)

@@ -20,7 +20,7 @@
 enum restore_exit {
 	RESTORE_DONE       = 0,
 	RESTORE_REFUSED    = 1, /* and nothing was changed */
-	RESTORE_INCOMPLETE = 3, /* done, but for checkpoints that are damaged in the backup; only with take_damaged */
+	RESTORE_INCOMPLETE = 3, /* done in spite of damage, which was listed; only with take_damaged */
 	RESTORE_UNFINISHED = 4  /* the moves began and could not end: the next start, or restore, goes on */
 };
 

@@ -160,8 +160,8 @@ static void show(struct restore *r)
 	if (!r->is_shown || now - r->shown_ms < SHOW_EVERY_MS)
 		return;
 	r->shown_ms = now;
-	fprintf(r->report, "\r  %" PRId64 " of %" PRId64 " checkpoints, %" PRId64 " of %" PRId64 " MB\033[K", r->blobs_done,
-	        r->blobs, r->bytes_done / 1000000, r->bytes / 1000000);
+	fprintf(r->report, "\r  %" PRId64 " of %" PRId64 " checkpoints, %" PRId64 " of %" PRId64 " MB\033[K",
+	        r->blobs_done, r->blobs, r->bytes_done / 1000000, r->bytes / 1000000);
 	fflush(r->report);
 }
 
@@ -229,7 +229,8 @@ static enum err check_device(struct restore *r)
 	    stat(r->staging, &staging) != 0 || blobs.st_dev == staging.st_dev)
 		return ERR_OK;
 	return restore_refuse(r, ERR_INVALID,
-	                      "%s is on another file system than %s; restore into an empty folder, and move its blobs to "
+	                      "%s is on another file system than %s; restore into an empty folder, and move its blobs "
+	                      "to "
 	                      "that file system afterwards",
 	                      path, r->data);
 }

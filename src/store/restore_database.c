@@ -39,7 +39,8 @@ static enum err compare(struct restore *r, const char *from, const uint8_t hash[
 		restore_damage(r, "%s: the database has %lld bytes instead of %lld", from, (long long)bytes,
 		               (long long)r->entry.bytes);
 	else if (memcmp(hash, r->entry.sha256, BLOB_HASH_BYTES) != 0)
-		restore_damage(r, "%s: the database has changed since the backup was made (its SHA-256 is another)", from);
+		restore_damage(r, "%s: the database has changed since the backup was made (its SHA-256 is another)",
+		               from);
 	return ERR_OK;
 }
 
@@ -135,7 +136,8 @@ static enum err check_owner(struct restore *r, sqlite3 *db)
 	r->schema = (int)ask_number(db, "PRAGMA user_version");
 	if (r->schema > migration_count)
 		return restore_refuse(r, ERR_NEWER,
-		                      "%s/%s was made by a newer coopd: its schema version is %d, this coopd knows %d. Restore "
+		                      "%s/%s was made by a newer coopd: its schema version is %d, this coopd knows %d. "
+		                      "Restore "
 		                      "it with that coopd, or a newer one",
 		                      r->src, r->entry.name, r->schema, migration_count);
 	if (r->schema < 1 || !read_id(r->store_id, db)) {
@@ -148,8 +150,8 @@ static enum err check_owner(struct restore *r, sqlite3 *db)
 		hex_encode(theirs, r->manifest.store_id, STORE_ID_BYTES);
 		hex_encode(its, r->store_id, STORE_ID_BYTES);
 		return restore_refuse(r, ERR_DAMAGED,
-		                      "%s/%s is the database of another server: its store id is %s, and " BACKUP_MANIFEST
-		                      " says %s. Backups of two servers were mixed",
+		                      "%s/%s is the database of another server: its store id is %s, "
+		                      "and " BACKUP_MANIFEST " says %s. Backups of two servers were mixed",
 		                      r->src, r->entry.name, its, theirs);
 	}
 	return ERR_OK;

@@ -19,7 +19,7 @@ struct restore {
 	const char        *data;
 	FILE              *out, *report;
 	bool               take_damaged;
-	bool               is_shown;   /* progress, on a terminal */
+	bool               is_shown;    /* progress, on a terminal */
 	bool               is_hopeless; /* what is damaged cannot be left out */
 	int64_t            shown_ms;
 	int64_t            damages;
@@ -31,7 +31,7 @@ struct restore {
 	char                   kept[RESTORE_NAME_BYTES];
 	bool                   has_old; /* there is something to be put away */
 	uint8_t                store_id[STORE_ID_BYTES];
-	struct db             *db; /* the staged one, once it is good */
+	struct db             *db;     /* the staged one, once it is good */
 	int                    schema; /* its version in the backup */
 
 	int64_t blobs, blobs_done, bytes, bytes_done; /* that the database names */

@@ -285,7 +285,8 @@ static enum err read_marker(struct moving *m)
 		return e;
 	if (e == ERR_IO)
 		return fail(m, "read", path);
-	if (e != ERR_OK || len == 0 || strchr(text, '/') || text[0] == '.' || !text_copy(m->kept, sizeof(m->kept), text)) {
+	if (e != ERR_OK || len == 0 || strchr(text, '/') || text[0] == '.' ||
+	    !text_copy(m->kept, sizeof(m->kept), text)) {
 		errno = EINVAL;
 		return fail(m, "use", path);
 	}

@@ -29,16 +29,16 @@ static enum err split(struct restore *r, char name[COPIES_NAME_BYTES], const cha
 	if (!S_ISREG(st.st_mode) || strncmp(slash + 1, BACKUP_DATABASE_PREFIX, strlen(BACKUP_DATABASE_PREFIX)) != 0 ||
 	    !text_copy(name, COPIES_NAME_BYTES, slash + 1))
 		return restore_refuse(r, ERR_INVALID,
-		                      "%s is no backup: name the folder that coopctl backup wrote, or a " BACKUP_DATABASE_PREFIX
-		                      "TIME.db in it",
+		                      "%s is no backup: name the folder that coopctl backup wrote, or "
+		                      "a " BACKUP_DATABASE_PREFIX "TIME.db in it",
 		                      src);
 	return ERR_OK;
 }
 
 static bool note_last(const char *name, void *arg)
 {
-	char   *last = arg;
-	size_t  len  = strlen(name);
+	char  *last = arg;
+	size_t len  = strlen(name);
 
 	if (len < COPIES_NAME_BYTES && len > 3 && strcmp(name + len - 3, ".db") == 0 && strcmp(name, last) > 0)
 		text_copy(last, COPIES_NAME_BYTES, name);
@@ -52,8 +52,8 @@ static enum err find_without(struct restore *r, const char *name, enum err why)
 
 	copies_each(r->src, BACKUP_DATABASE_PREFIX, note_last, last);
 	if (!last[0] && !name[0])
-		return restore_refuse(r, ERR_NOT_FOUND, "%s is no backup: it has no " BACKUP_MANIFEST " and no database",
-		                      r->src);
+		return restore_refuse(r, ERR_NOT_FOUND,
+		                      "%s is no backup: it has no " BACKUP_MANIFEST " and no database", r->src);
 	restore_damage(r, "%s/" BACKUP_MANIFEST ": %s", r->src,
 	               why == ERR_NOT_FOUND ? "missing, so this backup may not have been finished"
 	                                    : "damaged, cannot be read");
@@ -77,7 +77,8 @@ enum err restore_find(struct restore *r, const char *src)
 	entry = name[0] ? backup_manifest_find(&r->manifest, name) : &r->manifest.list[r->manifest.count - 1];
 	if (!entry)
 		return restore_refuse(r, ERR_NOT_FOUND,
-		                      "%s/%s is not in " BACKUP_MANIFEST ", so it belongs to a backup that was not finished; the "
+		                      "%s/%s is not in " BACKUP_MANIFEST
+		                      ", so it belongs to a backup that was not finished; the "
 		                      "newest whole one is %s",
 		                      r->src, name, r->manifest.list[r->manifest.count - 1].name);
 	r->entry = *entry;

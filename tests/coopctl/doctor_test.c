@@ -143,7 +143,8 @@ Test(coopctl_doctor, backups_are_judged_by_their_age_and_result)
 	/* With a schedule, what earlier runs made counts too. */
 	expect(WITH(f->backup = LOOK_NONE; f->backup_every_s = DAY; f->backup_good_s = NOW - DAY), "backup", "ok",
 	       "due every");
-	expect(WITH(f->backup_every_s = DAY; f->backup_good_s = NOW - 2 * DAY - 3601), "backup", "problem", "due every");
+	expect(WITH(f->backup_every_s = DAY; f->backup_good_s = NOW - 2 * DAY - 3601), "backup", "problem",
+	       "due every");
 	expect(WITH(f->backup = LOOK_NONE; f->backup_every_s = DAY), "backup", "warning", "yet");
 }
 

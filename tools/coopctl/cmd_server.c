@@ -72,10 +72,10 @@ const struct ctl_group ctl_blobs = { "blobs", "the files of checkpoints: show, s
 static enum ctl_exit show_backup(struct ctl *c)
 {
 	static const struct print_column fields[] = {
-		{ "Running", "running", PRINT_YES },    { "Where", "dest", PRINT_TEXT },
-		{ "Began", "began_at", PRINT_TIME },    { "Ended", "ended_at", PRINT_TIME },
-		{ "Result", "result", PRINT_STATE },    { "Blobs", "blobs", PRINT_TEXT },
-		{ "  done", "blobs_done", PRINT_TEXT }, { "Damaged", "damaged", PRINT_TEXT },
+		{ "Running", "running", PRINT_YES },         { "Where", "dest", PRINT_TEXT },
+		{ "Began", "began_at", PRINT_TIME },         { "Ended", "ended_at", PRINT_TIME },
+		{ "Result", "result", PRINT_STATE },         { "Blobs", "blobs", PRINT_TEXT },
+		{ "  done", "blobs_done", PRINT_TEXT },      { "Damaged", "damaged", PRINT_TEXT },
 		{ "Last good", "last_good_at", PRINT_TIME }, { 0 },
 	};
 
@@ -109,7 +109,8 @@ _Noreturn static void keep_showing(struct ctl *c, pid_t parent)
 			done = json_integer_value(json_object_get(a.json, "blobs_done"));
 			all  = json_integer_value(json_object_get(a.json, "blobs"));
 			if (all > 0)
-				fprintf(stderr, "\r  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " checkpoints\033[K",
+				fprintf(stderr,
+				        "\r  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " checkpoints\033[K",
 				        done, all);
 			else
 				fprintf(stderr, "\r  the database\033[K");
