@@ -254,9 +254,9 @@ static void print_done(struct restore *r)
 	        ", scores %" PRId64 "\n",
 	        r->players, r->codes, r->campaigns, r->checkpoints, r->scores);
 	fprintf(r->out,
-	        "  files of checkpoints: %" PRId64 " checked, %" PRId64 " copied (%" PRId64
-	        " bytes), the others were there\n",
-	        r->blobs, r->copied, r->copied_bytes);
+	        "  files of checkpoints: %" PRId64 " checked, %" PRId64 " copied (%" PRId64 " bytes), %" PRId64
+	        " were there already\n",
+	        r->blobs, r->copied, r->copied_bytes, r->blobs - r->copied - r->left_out);
 	fprintf(r->out, "  not taken over, since they ended long ago: %" PRId64 " live games, %" PRId64 " lobbies\n",
 	        r->games, r->lobbies);
 	if (r->schema < migration_count)

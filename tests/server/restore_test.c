@@ -315,7 +315,9 @@ Test(restore, a_disk_that_is_too_small_is_told_before_anything)
 
 Test(restore, what_is_no_backup_is_refused)
 {
-	SAID one = NULL, two = NULL, three = NULL;
+	SAID one   = NULL;
+	SAID two   = NULL;
+	SAID three = NULL;
 
 	server_stop(s);
 	cr_expect_eq(restore_into(&one, s->data, "/nowhere/at/all", ""), 1);
@@ -348,7 +350,7 @@ static void make_old_database(const char *path, int version)
 Test(restore, a_backup_of_an_older_coopd_is_brought_up_to_date)
 {
 	struct server *other = server_prepare(sets);
-	char           path[SERVER_PATH_BYTES + 60];
+	char           path[SERVER_PATH_BYTES + 80];
 	SAID           said = NULL;
 
 	restore_shell("mkdir '%s'", place);

@@ -5,12 +5,14 @@
  * `make test` tries a few calls, chosen by a seed that it prints (TORTURE_SEED repeats a run). `make torture` tries
  * them all: tests/torture/run sets TORTURE_FROM and TORTURE_RESULT, as for uploads (torture_test.c).
  */
+#include "base/auto.h"
 #include "fake/kill_at.h"
 #include "support/await.h"
 #include "support/campaign_client.h"
 #include "support/dial.h"
 #include "support/dice.h"
 #include "support/preload.h"
+#include "support/rest_client.h"
 #include "support/restore.h"
 
 #include <criterion/criterion.h>
