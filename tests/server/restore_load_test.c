@@ -28,10 +28,16 @@
 #define WRITES_MAX 100000
 #define LAZY_MS    1500 /* scores are answered at once, and kept within a second */
 
-static const char *const sets[] = {
-	"limits.cloud_interval_ms=0", "limits.store_free_floor=0", "limits.tunnel_games_per_address=10000",
-	"limits.lobby_list_ms=0",     "limits.tunnel_games=10000", NULL
-};
+static const char *const sets[] = { "limits.cloud_interval_ms=0",
+	                            "limits.store_free_floor=0",
+	                            "limits.tunnel_games_per_address=10000",
+	                            "limits.tunnel_new_per_address=900000",
+	                            "limits.tunnel_new_total=900000",
+	                            "limits.tunnel_games=16384",
+	                            "limits.ws_per_address=10000",
+	                            "limits.ws_accept_rate=100000",
+	                            "limits.ws_accept_burst=100000",
+	                            NULL };
 
 /* One client, its writes in their order. */
 struct writer {
@@ -89,6 +95,7 @@ static int64_t put_code(struct writer *w, int number)
 	snprintf(key, sizeof(key), "%s-%d", w->name, number);
 	host = host_open(w->server->tunnel_port, key, &code);
 	ws_client_free(host);
+	real_sleep_ms(5);
 	return began;
 }
 
@@ -108,7 +115,8 @@ static int64_t put_lobby(struct writer *w, int number)
 	int64_t            began = real_now_ms();
 
 	snprintf(from, sizeof(from), "10.%d.%d.7", number / 250 % 250, number % 250);
-	master_open(&h, w->server, from, J("'name':'island'"));
+	(void)master_try_open(&h, w->server, from, J("'name':'island'")); /* refused once there are too many */
+	real_sleep_ms(20);
 	return began;
 }
 
