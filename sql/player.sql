@@ -1,9 +1,15 @@
 -- Players, their codes, and the sweep that gives codes back.
 
 -- name: player_insert
--- One who stored a checkpoint is there already, without a code.  Changes no row when the key is another one.
+-- One who stored a checkpoint is there already, without a code.  Changes no row when the key is another one.  One who was
+-- imported has no key yet: zeros stand behind his id.
 INSERT INTO players (id, digest, made_ms) VALUES (:id, :digest, :now_ms)
-ON CONFLICT (id) DO UPDATE SET made_ms = made_ms WHERE digest = excluded.digest;
+ON CONFLICT (id) DO UPDATE SET digest = excluded.digest
+WHERE digest = excluded.digest OR substr(digest, 9) = zeroblob(24);
+
+-- name: player_adopt
+-- The first key whose id an imported player has is his from then on.
+UPDATE players SET digest = :digest WHERE id = :id AND digest <> :digest AND substr(digest, 9) = zeroblob(24);
 
 -- name: player_remove
 -- Stays while he owns a campaign, also one in the trash, or stored lately.

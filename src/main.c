@@ -4,6 +4,7 @@
 #include "base/base_version.h"
 #include "base/err.h"
 #include "base/version.h"
+#include "cloud/relay_import.h"
 #include "conf/conf.h"
 #include "crypt/crypt_version.h"
 #include "net/http.h"
@@ -84,7 +85,8 @@ struct command {
 	const char      *sets[SETS_MAX];
 	char            *owned[SETS_MAX]; /* the same, for free() */
 	const char      *restore;         /* a backup */
-	bool             check, print, verify, take_damaged;
+	const char      *import;          /* from where; NULL: nothing is imported */
+	bool             check, print, verify, take_damaged, import_check;
 };
 
 /* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit. */
@@ -137,6 +139,11 @@ static int parse(struct command *cmd, int argc, char **argv)
 		case SERVER_OPT_DAMAGED:
 			cmd->take_damaged = true;
 			break;
+		case SERVER_OPT_IMPORT:
+		case SERVER_OPT_IMPORT_CHECK:
+			cmd->import       = optarg;
+			cmd->import_check = option == SERVER_OPT_IMPORT_CHECK;
+			break;
 		default:
 			fputs("coopd --help lists the options.\n", stderr);
 			return 2;
@@ -188,6 +195,8 @@ static int run(struct command *cmd)
 		status = blob_verify_main(&conf, stdout);
 	else if (cmd->restore)
 		status = (int)restore_run(&conf, cmd->restore, cmd->take_damaged, stdout, stderr);
+	else if (cmd->import)
+		status = relay_import_main(&conf, cmd->import, cmd->import_check, stdout);
 	else
 		status = server_run(&conf, &cmd->args);
 	conf_fini(&conf);

@@ -20,12 +20,14 @@ enum err server_admin_routes(struct server_admin *s, const struct server_admin_p
 		const struct api_route *routes;
 		void                   *part;
 	} tables[] = {
+		/* clang-format off */
 		{ admin_metric_routes, a },
 		{ admin_openapi_routes, a },
 		{ admin_server_routes, &s->server },
 		{ admin_control_routes, &s->control },
 		{ tunnel_admin_routes, p->tunnel },
 		{ admin_player_routes, a },
+		{ admin_forget_routes, &s->forget },
 		{ cloud_admin_routes, p->cloud },
 		{ lobby_admin_routes, p->lobby },
 		{ signal_admin_routes, p->signal },
@@ -35,6 +37,7 @@ enum err server_admin_routes(struct server_admin *s, const struct server_admin_p
 		{ admin_token_routes, a },
 		{ admin_audit_routes, a },
 		{ admin_page_routes, a },
+		/* clang-format on */
 	};
 	enum err e = ERR_OK;
 
@@ -180,6 +183,12 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 	s->health = parts->health;
 	s->bans   = (struct admin_bans){ .end = server_bans_end, .end_http = server_bans_end_http, .arg = parts->bans };
 	s->ws     = parts->ws;
+	s->forget = (struct admin_forget){ .end      = server_bans_end,
+		                           .end_http = server_bans_end_http,
+		                           .begin    = server_forget_begin,
+		                           .finish   = server_forget_finish,
+		                           .name     = server_forget_name,
+		                           .arg      = parts->bans };
 	prepare_control(s, loop, parts);
 	s->control.backup = parts->backup;
 	e                 = event_start((size_t)conf->limits.admin_events_kept, clock_wall_ms);

@@ -6,6 +6,7 @@
 
 #include "admin/admin_control.h"
 #include "admin/admin_events.h"
+#include "admin/admin_forget.h"
 #include "admin/admin_serve.h"
 #include "api/api.h"
 #include "cloud/cloud.h"
@@ -27,6 +28,7 @@ struct server_admin { /* all zeros: not wanted */
 	struct admin_server  server;
 	struct admin_control control;
 	struct admin_bans    bans;
+	struct admin_forget  forget;
 	struct admin        *by_socket, *by_tcp;
 	const struct conf   *conf;
 	const struct health *health;

@@ -80,3 +80,24 @@ size_t server_bans_end_http(void *arg, const struct ban *b, bool end)
 		lobby_ban(s->lobby, b, end); /* lobbies are no connections */
 	return count;
 }
+
+enum err server_forget_begin(void *arg, const uint8_t id[8])
+{
+	const struct server_bans *s = arg;
+
+	return tunnel_forget_begin(s->tunnel, id);
+}
+
+void server_forget_finish(void *arg, const uint8_t id[8], enum err result)
+{
+	const struct server_bans *s = arg;
+
+	tunnel_forget_end(s->tunnel, id, result);
+}
+
+enum err server_forget_name(void *arg, struct api_call *c, const uint8_t name[16], int64_t *rows)
+{
+	const struct server_bans *s = arg;
+
+	return s->rooms ? rooms_forget_name(c, s->rooms, name, rows) : ERR_OK;
+}

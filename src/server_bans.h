@@ -41,4 +41,9 @@ bool server_bans_load(struct store *store);
 size_t server_bans_end(void *arg, const struct ban *b, bool end);
 size_t server_bans_end_http(void *arg, const struct ban *b, bool end);
 
+/* A player who is forgotten: what admin/admin_forget.h asks for. arg as above. */
+enum err server_forget_begin(void *arg, const uint8_t id[8]);
+void     server_forget_finish(void *arg, const uint8_t id[8], enum err result);
+enum err server_forget_name(void *arg, struct api_call *c, const uint8_t name[16], int64_t *rows);
+
 #endif

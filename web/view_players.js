@@ -1,8 +1,8 @@
 // Players that the server knows, and one of them.
 
 import { ask, get, part } from "./api.js";
-import { act } from "./dialog.js";
-import { facts, fill, h, link, panel, pill } from "./dom.js";
+import { act, closeButton, openDialog } from "./dialog.js";
+import { facts, fill, h, link, notice, panel, pill } from "./dom.js";
 import { bytes, count, number, percent, time } from "./format.js";
 import { Table } from "./table.js";
 import { banButton } from "./view_bans.js";
@@ -65,6 +65,43 @@ function setCode(id, after) {
 	});
 }
 
+// Copies from before, and until when.
+function showCopies(answer) {
+	const copies = answer.copies.map((c) => h("li", null, h("code", null, c.file),
+		c.until_at ? [", goes by itself: ", time(c.until_at)] : ", until somebody removes it"));
+
+	return openDialog("The player is forgotten", (dialog) => [
+		answer.banned ? h("p", null, "The ban of him stays.") : null,
+		h("p", null, copies.length > 0 ? "Copies from before name him still:" : "No copy from before names him."),
+		h("ul", null, copies),
+		answer.copies_complete ? null : notice("warn", "Not every copy could be read; the server's log names those."),
+		h("div", { class: "buttons" }, closeButton(dialog))]);
+}
+
+function forget(id, after) {
+	act({
+		title: "Forget this player?",
+		text: "His code, campaigns, memberships and quota go for good, his connections and his game end. When his game connects again he is a new player.",
+		fields: [
+			{ name: "heir", label: "Who gets his campaigns that have other members", pattern: "[0-9a-f]{16}", max: 16, hint: "A player's id, 16 hex digits. Empty: nobody." },
+			{ name: "drop", label: "Delete these campaigns, too", type: "checkbox", value: false },
+			{ name: "names", label: "His names on boards", hint: "With commas between, as boards have them in their links. Their scores go." },
+		],
+		request: ({ heir, drop, names }) => ({
+			method: "POST", path: `players/${part(id)}/forget`,
+			body: { ...heir && { transfer_to: heir }, ...drop && { delete: true }, names: names.split(",").map((n) => n.trim()).filter((n) => n) },
+		}),
+		explain: (dry) => [
+			`Player ${id} is forgotten: ${count(dry.deleted, "campaign")} deleted, ${dry.transferred} given away, ${dry.trash} in the trash, ${count(dry.memberships, "membership")}, ${count(dry.scores, "score")}.`,
+			dry.connections > 0 ? `${count(dry.connections, "connection")} will end.` : null,
+			dry.banned ? "The ban of him stays." : null],
+		confirm: "Forget him",
+		danger: true,
+		show: showCopies,
+		after,
+	});
+}
+
 function campaignsTable() {
 	return new Table({
 		name: "Campaigns of this player",
@@ -108,6 +145,7 @@ export function one(route) {
 				node: h("div", { class: "stack" },
 					forOperator(() => h("div", { class: "buttons" },
 						h("button", { type: "button", onclick: () => setCode(id, again) }, "Give another code"), free,
+						h("button", { type: "button", class: "danger", onclick: () => forget(id, again) }, "Forget him"),
 						quotaButton("players", id, again),
 						banButton({ kind: "player", value: id }, again))),
 					panel("About", about), panel("Quota", quota), panel("Campaigns", campaigns.node)),

@@ -54,8 +54,12 @@ enum err api_path_int(int64_t *out, const struct api_call *c, size_t n, int64_t 
 
 enum err api_path_key(uint8_t *out, size_t cap, size_t *len, const struct api_call *c, size_t n)
 {
-	const char *part  = http_path_part(c->rq, n);
-	size_t      bytes = strlen(part);
+	return api_key(out, cap, len, http_path_part(c->rq, n));
+}
+
+enum err api_key(uint8_t *out, size_t cap, size_t *len, const char *part)
+{
+	size_t bytes = strlen(part);
 
 	if (part[0] != '~') {
 		if (bytes > cap)

@@ -307,6 +307,22 @@ void event_put(enum event_kind kind, const struct event_field *fields, size_t co
 	store(kind, text, l.len);
 }
 
+void event_replace(const char *text, const char *by)
+{
+	size_t len = strlen(text);
+
+	assert(strlen(by) == len);
+	pthread_mutex_lock(&ring.lock);
+	for (size_t i = 0; ring.slots && i < ring.kept; i++) {
+		struct slot *s = &ring.slots[i];
+		char        *at;
+
+		while (s->text && (at = memmem(s->text, s->len, text, len)))
+			memcpy(at, by, len);
+	}
+	pthread_mutex_unlock(&ring.lock);
+}
+
 enum err event_start(size_t kept, int64_t (*wall_ms)(void))
 {
 	struct slot *slots = calloc(kept, sizeof(*slots));

@@ -77,6 +77,9 @@ uint64_t event_newest(void);
 enum err event_read(char line[EVENT_LINE_BYTES + EVENT_HEAD_BYTES], size_t *len, enum event_kind *kind,
                     uint64_t *oldest, uint64_t seq);
 
+/* In all that is kept, the first text becomes the second, which is as long: of somebody who is to be forgotten. */
+void event_replace(const char *text, const char *by);
+
 const char *event_name(enum event_kind kind);   /* "game.opened" */
 const char *event_fields(enum event_kind kind); /* "code version host from" */
 const char *event_help(enum event_kind kind);

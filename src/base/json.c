@@ -335,3 +335,40 @@ enum err json_take_members(struct json *to, const struct json *from)
 	}
 	return ERR_OK;
 }
+
+const char *json_next_member(const struct json *j, const char *name)
+{
+	void *at = name ? json_object_iter_next(j->root, json_object_key_to_iter(name)) : json_object_iter(j->root);
+
+	return at ? json_object_iter_key(at) : NULL;
+}
+
+static enum err number(int64_t *out, const json_t *value)
+{
+	double real = json_is_real(value) ? json_real_value(value) : 0;
+
+	if (json_is_integer(value)) {
+		*out = json_integer_value(value);
+		return ERR_OK;
+	}
+	/* Both bounds are exact as double; the conversion of anything beyond would be undefined. */
+	if (!json_is_real(value) || !(real > -9223372036854775808.0 && real < 9223372036854775808.0))
+		return ERR_MALFORMED;
+	*out = (int64_t)real;
+	return ERR_OK;
+}
+
+enum err json_get_number(int64_t *out, const struct json *j, const char *key)
+{
+	const json_t *value = json_object_get(j->root, key);
+
+	return !value || json_is_null(value) ? ERR_NOT_FOUND : number(out, value);
+}
+
+enum err json_get_array_number(int64_t *out, const struct json *j, const char *key, size_t at)
+{
+	json_t  *value;
+	enum err e = get(&value, j, key, JSON_ARRAY);
+
+	return e == ERR_OK ? number(out, json_array_get(value, at)) : e;
+}

@@ -89,6 +89,16 @@ size_t      json_member_size(const struct json *j, const char *key); /* of an ar
 /* The first member of the object whose name is not in the list, which ends with a NULL; NULL: there is none such. As long as j. */
 const char *json_odd_member(const struct json *j, const char *const *known);
 
+/* The name of the member behind this one, in the order in which they came; NULL: the first, and behind the last. As long as j. */
+const char *json_next_member(const struct json *j, const char *name);
+
+/*
+ * A number that may be written with or without a fraction, which is cut off; and the one at that place of an array. Errors as above;
+ * ERR_MALFORMED also beyond 64 bits.
+ */
+enum err json_get_number(int64_t *out, const struct json *j, const char *key);
+enum err json_get_array_number(int64_t *out, const struct json *j, const char *key, size_t at);
+
 /*
  * Puts all members of one object into another one, which shares them. ERR_EXISTS when one has a name that is there already,
  * ERR_MALFORMED when either is no object, ERR_NOMEM; some may have been put then.

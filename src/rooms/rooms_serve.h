@@ -43,6 +43,12 @@ void rooms_stop(struct rooms *r);
  */
 size_t rooms_ban(struct rooms *r, const struct ban *b, bool end);
 
+/*
+ * On an HTTP thread, for an operator: takes this player's name (16 bytes, NULs behind it; in any case) off all boards, and adds to
+ * *rows how many scores that were, or with dry_run would be. Errors as those of the route that removes one score.
+ */
+enum err rooms_forget_name(struct api_call *c, struct rooms *r, const uint8_t name[16], int64_t *rows);
+
 /* After the loop has returned, before store_stop: the scores that are still there. */
 void rooms_finish(struct rooms *r);
 

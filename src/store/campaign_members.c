@@ -2,10 +2,12 @@
  * Members of campaigns.
  *
  * Somebody who is no longer a member stays as a row, so that a text does not put him back: one whom the owner removed
- * never, one who left only if he ever used the campaign (else naming him would be a way to pester him). Of such rows
+ * never, one who left only if he ever used the campaign (else naming him would be a way to pester him); one who was forgotten
+ * (store/forget.h) not before he is known again. Of such rows
  * there are so many at most; then whom the owner adds takes the place of one.
  */
 #include "store/campaign_rows.h"
+#include "store/forget.h"
 
 #include <string.h>
 
@@ -112,12 +114,16 @@ static enum err join(struct db *db, int64_t number, const uint8_t *player, const
 static enum err name(struct db *db, int64_t number, const uint8_t *player, const struct limits *limits)
 {
 	struct member m;
+	bool          forgotten;
 	enum err      e = find(&m, db, number, player);
 
 	if (e != ERR_OK)
 		return e;
 	if (m.is_known && !(m.state == MEMBER_LEFT && m.used))
 		return ERR_OK;
+	e = forgotten_is(&forgotten, db, player);
+	if (e != ERR_OK || forgotten)
+		return e;
 	e = join(db, number, player, &m, false, limits);
 	return e == ERR_MEMBERS ? ERR_OK : e;
 }

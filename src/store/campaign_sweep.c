@@ -3,6 +3,7 @@
  *
  * Marking campaigns costs one row, as with codes: a day of uptime notes up to which day of use they were marked on it.
  */
+#include "store/forget.h"
 #include "store/quota.h"
 
 #include "store/upkeep.h"
@@ -195,11 +196,16 @@ static enum err forget_idle(struct sweep *s)
 	return e;
 }
 
+static enum err expire_forgotten(struct sweep *s)
+{
+	return forgotten_expire(s->db, s->wall_ms - s->limits->store_forgotten_days * UPTIME_DAY_MS);
+}
+
 enum err campaign_sweep(bool *more, struct db *db, int64_t wall_ms, int64_t mono_ms, const struct limits *limits)
 {
 	static enum err (*const steps[])(struct sweep * s) = { drop_conflicts, empty_trash, mark,
 		                                               drop_expired,   keep_room,   forget_versions,
-		                                               forget_addrs,   forget_idle };
+		                                               forget_addrs,   forget_idle, expire_forgotten };
 	struct upkeep today;
 
 	enum err e = upkeep_look(&today, db, wall_ms, mono_ms);

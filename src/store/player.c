@@ -16,6 +16,22 @@
 #define NEW_PLAYER_KEEP_MS  INT64_C(7200000) /* limits look back an hour */
 #define NEW_PLAYER_AHEAD_MS UPTIME_DAY_MS    /* a clock that was set back */
 
+bool player_is_open(const uint8_t digest[PLAYER_DIGEST_BYTES])
+{
+	static const uint8_t unknown[PLAYER_DIGEST_BYTES - PLAYER_ID_BYTES];
+
+	return memcmp(digest + PLAYER_ID_BYTES, unknown, sizeof(unknown)) == 0;
+}
+
+enum err player_adopt(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES])
+{
+	AUTO_QUERY q = db_query(db, Q_PLAYER_ADOPT);
+
+	q_blob(&q, ":id", digest, PLAYER_ID_BYTES);
+	q_blob(&q, ":digest", digest, PLAYER_DIGEST_BYTES);
+	return q_done(&q);
+}
+
 static enum err insert_player(struct db *db, const struct player_row *row)
 {
 	AUTO_QUERY q = db_query(db, Q_PLAYER_INSERT);
@@ -81,7 +97,7 @@ enum err player_find(int64_t *made_ms, struct db *db, const uint8_t digest[PLAYE
 	if (e != ERR_OK)
 		return e;
 	q_get_blob(&q, 0, found, sizeof(found));
-	if (!equal_secret(found, digest, sizeof(found)))
+	if (!player_is_open(found) && !equal_secret(found, digest, sizeof(found)))
 		return ERR_NOT_ALLOWED;
 	*made_ms = q_get_int(&q, 1);
 	return ERR_OK;
@@ -117,7 +133,7 @@ enum err player_touch(struct db *db, const struct player_row *row)
 	enum err e = q_done(&q);
 	if (e == ERR_OK && q_changed(&q) == 0)
 		return insert(db, row);
-	return e;
+	return e == ERR_OK ? player_adopt(db, row->digest) : e;
 }
 
 enum err player_change_code(struct db *db, const struct player_row *row, uint32_t from)

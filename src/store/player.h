@@ -24,6 +24,15 @@ struct player_row {
 };
 
 /*
+ * Of a player who was imported (store/import.h) only the id is known, not the whole digest: zeros stand for the rest. The first key
+ * whose id he has is his: it may read at once, and when it opens a game or stores something its digest is kept.
+ */
+bool player_is_open(const uint8_t digest[PLAYER_DIGEST_BYTES]);
+
+/* The key is in use: it is the player's from now on, if he was imported and had none. */
+enum err player_adopt(struct db *db, const uint8_t digest[PLAYER_DIGEST_BYTES]);
+
+/*
  * A new player, with his code and the note that this address had one more new player. ERR_EXISTS when the player has a
  * code, the code is another's, or the id is another key's.
  */

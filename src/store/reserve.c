@@ -146,6 +146,28 @@ int64_t reserve_disown(struct reserve *r, const uint8_t campaign[CAMPAIGN_ID_BYT
 	return r->last_id;
 }
 
+static void forget_accepted(struct reserve *r, const uint8_t *player)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->accepted_count; i++) {
+		if (!is_same(r->accepted[i].player, player, PLAYER_ID_BYTES))
+			r->accepted[kept++] = r->accepted[i];
+	}
+	r->accepted_count = kept;
+}
+
+void reserve_drop(struct reserve *r, const uint8_t player[PLAYER_ID_BYTES])
+{
+	struct reservation dropped;
+
+	for (size_t i = r->count; i > 0; i--) {
+		if (is_same(r->rows[i - 1].digest, player, PLAYER_ID_BYTES))
+			reserve_take(&dropped, r, r->rows[i - 1].id);
+	}
+	forget_accepted(r, player);
+}
+
 bool reserve_has(const struct reserve *r, const uint8_t player[PLAYER_ID_BYTES])
 {
 	for (size_t i = 0; i < r->count; i++) {

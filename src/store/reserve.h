@@ -61,6 +61,9 @@ bool reserve_take(struct reservation *out, struct reserve *r, int64_t id);
  */
 int64_t reserve_disown(struct reserve *r, const uint8_t campaign[CAMPAIGN_ID_BYTES], int64_t number);
 
+/* Uploads of this player are as if they had never begun, and when his last one was is not known. */
+void reserve_drop(struct reserve *r, const uint8_t player[PLAYER_ID_BYTES]);
+
 /* Whether the player has an upload under way. */
 bool reserve_has(const struct reserve *r, const uint8_t player[PLAYER_ID_BYTES]);
 

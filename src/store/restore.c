@@ -259,6 +259,9 @@ static void print_done(struct restore *r)
 	        r->blobs, r->copied, r->copied_bytes, r->blobs - r->copied - r->left_out);
 	fprintf(r->out, "  not taken over, since they ended long ago: %" PRId64 " live games, %" PRId64 " lobbies\n",
 	        r->games, r->lobbies);
+	if (r->forgotten > 0)
+		fprintf(r->out, "  forgotten again, as they were since the backup was made: %" PRId64 " players\n",
+		        r->forgotten);
 	if (r->schema < migration_count)
 		fprintf(r->out, "  the database was brought up to date, from version %d to %d\n", r->schema,
 		        migration_count);

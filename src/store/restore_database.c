@@ -258,6 +258,8 @@ static enum err open_staged(struct restore *r)
 		e = db_prepare(r->db, r->report);
 	if (e == ERR_OK)
 		e = clear(r);
+	if (e == ERR_OK)
+		e = restore_forgotten(r);
 	return e == ERR_OK ? count(r) : e;
 }
 

@@ -58,6 +58,9 @@ enum err restore_find(struct restore *r, const char *src);
 /* restore_database.c: into .restore, checked; then opened as r->db. Damage was said, and is no error as long as it can go on. */
 enum err restore_database(struct restore *r);
 
+/* restore_forgotten.c: in r->db, before its blobs are looked at. */
+enum err restore_forgotten(struct restore *r);
+
 /* restore_blobs.c */
 enum err restore_blobs(struct restore *r);
 

@@ -49,7 +49,7 @@ static enum err enroll(struct db *db, const struct reservation *r, bool is_new, 
                        const struct limits *limits)
 {
 	bool     is_young = quota_is_young(made_ms, r, wall_ms, limits);
-	enum err e        = is_new ? player_add_without_code(db, r->digest, r->addr, wall_ms) : ERR_OK;
+	enum err e = is_new ? player_add_without_code(db, r->digest, r->addr, wall_ms) : player_adopt(db, r->digest);
 
 	return e == ERR_OK ? quota_enroll(db, r->digest, is_young ? r->addr : NULL, wall_ms) : e;
 }

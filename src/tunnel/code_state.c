@@ -89,6 +89,29 @@ struct code_entry *code_find(const struct code_state *s, const uint8_t *id)
 	return map_get(&s->by_id, id);
 }
 
+static bool is_open(const uint8_t *digest)
+{
+	static const uint8_t unknown[CODE_DIGEST_BYTES - TUNNEL_ID_BYTES];
+
+	return memcmp(digest + TUNNEL_ID_BYTES, unknown, sizeof(unknown)) == 0;
+}
+
+bool code_is_whose(const struct code_entry *e, const uint8_t digest[CODE_DIGEST_BYTES])
+{
+	size_t len = is_open(e->digest) || is_open(digest) ? TUNNEL_ID_BYTES : CODE_DIGEST_BYTES;
+
+	return memcmp(e->digest, digest, len) == 0;
+}
+
+bool code_is_whose_key(struct code_entry *e, const uint8_t digest[CODE_DIGEST_BYTES])
+{
+	if (!code_is_whose(e, digest))
+		return false;
+	if (is_open(e->digest))
+		memcpy(e->digest, digest, CODE_DIGEST_BYTES);
+	return true;
+}
+
 static enum err add(struct code_entry **out, struct code_state *s, const uint8_t *digest, uint32_t code)
 {
 	struct code_entry *e = pool_take(&s->entries);

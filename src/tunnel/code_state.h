@@ -49,6 +49,13 @@ void code_fini(struct code_state *s);
 /* The player with this id (TUNNEL_ID_BYTES), or NULL. */
 struct code_entry *code_find(const struct code_state *s, const uint8_t *id);
 
+/*
+ * Whether this is the player's digest. Of one who was imported only the id is known, zeros stand for the rest, and the first digest
+ * that begins so is his. code_is_whose_key also keeps it then: the key is in use.
+ */
+bool code_is_whose(const struct code_entry *e, const uint8_t digest[CODE_DIGEST_BYTES]);
+bool code_is_whose_key(struct code_entry *e, const uint8_t digest[CODE_DIGEST_BYTES]);
+
 /* Adds a player with a code already his. ERR_EXISTS when id or code is taken, ERR_MALFORMED out of range, ERR_NOMEM. */
 enum err code_load(struct code_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t code, bool joined);
 

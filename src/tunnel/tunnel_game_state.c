@@ -90,7 +90,7 @@ enum tunnel_place tunnel_place_of(const struct tunnel_state *s, uint32_t code, c
 
 	if (!g || g->version != 2)
 		return TUNNEL_PLACE_NO_GAME;
-	if (g->entry && memcmp(g->entry->digest, digest, CODE_DIGEST_BYTES) == 0)
+	if (g->entry && code_is_whose(g->entry, digest))
 		return TUNNEL_PLACE_HAS;
 	for (size_t i = 0; i < g->friend_count; i++) {
 		if (memcmp(g->friends[i]->id, digest, TUNNEL_ID_BYTES) == 0)

@@ -76,7 +76,7 @@ void tunnel_on_open(struct tunnel_state *s, struct tunnel_conn *c, const struct 
 			return;
 		}
 		tunnel_act_player(acts, TUNNEL_ACT_KEEP_PLAYER, entry);
-	} else if (memcmp(entry->digest, open->digest, CODE_DIGEST_BYTES) != 0) {
+	} else if (!code_is_whose_key(entry, open->digest)) {
 		/* Another key whose digest begins like a known player's: somebody searched for it. */
 		tunnel_act_fault(acts, c, ERR_NO_ROOM);
 		return;
@@ -124,7 +124,7 @@ static struct code_entry *find_player(const struct tunnel_state *s, const uint8_
 {
 	struct code_entry *entry = code_find(&s->codes, digest);
 
-	return entry && memcmp(entry->digest, digest, CODE_DIGEST_BYTES) == 0 ? entry : NULL;
+	return entry && code_is_whose(entry, digest) ? entry : NULL;
 }
 
 enum err tunnel_on_new_code(struct tunnel_state *s, const uint8_t digest[CODE_DIGEST_BYTES], uint32_t random,

@@ -43,7 +43,7 @@ enum err tunnel_on_kick(struct tunnel_state *s, uint32_t code, uint16_t number, 
 /* What stands in the way, without looking at the code that is wanted. */
 static enum err may_change(const struct code_entry *e, const uint8_t *digest)
 {
-	if (e && memcmp(e->digest, digest, CODE_DIGEST_BYTES) != 0)
+	if (e && !code_is_whose(e, digest))
 		return ERR_NOT_FOUND;
 	return e && (e->pending || e->next_code) ? ERR_BUSY : ERR_OK;
 }

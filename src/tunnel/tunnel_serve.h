@@ -71,6 +71,15 @@ void tunnel_drain(struct tunnel *t, bool on);
  */
 size_t tunnel_ban(struct tunnel *t, const struct ban *b, bool end);
 
+/*
+ * A player is about to be forgotten: until tunnel_forget_end, which must follow, his code is nobody's to use, and whoever opens a
+ * game with his key waits. ERR_NOT_FOUND: he has none; ERR_BUSY: it is being changed; then nothing follows.
+ */
+enum err tunnel_forget_begin(struct tunnel *t, const uint8_t id[8]);
+
+/* His rows are gone (ERR_OK): his game ends, and who waits is closed, to come back as a new player. Else all is as it was. */
+void tunnel_forget_end(struct tunnel *t, const uint8_t id[8], enum err result);
+
 /* Begins the periodic checks. The loop need not run yet. */
 void tunnel_start(struct tunnel *t);
 

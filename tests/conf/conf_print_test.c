@@ -102,7 +102,7 @@ Test(conf_print, every_setting_changed_alone_is_shown_with_its_place_and_read_ag
 		/* These need company. */
 		if (id == CONF_ROW_tls_cert || id == CONF_ROW_tls_key || id == CONF_ROW_tls_require ||
 		    id == CONF_ROW_tunnel_tls_listen || id == CONF_ROW_server_production ||
-		    id == CONF_ROW_p2p_public1 || id == CONF_ROW_p2p_public2)
+		    id == CONF_ROW_p2p_public1 || id == CONF_ROW_p2p_public2 || id == CONF_ROW_backup_every)
 			continue;
 		if (id == CONF_ROW_limits_tunnel_wait_alone_ms)
 			value = "1000";

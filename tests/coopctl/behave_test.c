@@ -319,6 +319,7 @@ static const char *const destroying[] = {
 	"games kick 123456 2",
 	"players free-code 123456",
 	"players set-code 123456",
+	"players forget 123456 --delete",
 	"campaigns revoke ada",
 	"campaigns purge old",
 	"campaigns transfer ada 8899aabbccddeeff",

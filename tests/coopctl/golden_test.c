@@ -69,6 +69,7 @@ static const struct shown {
 	{ "games_kick", "games kick 123456 2 --yes" },
 	{ "players_free_code", "players free-code 123456 -y" },
 	{ "players_set_code", "players set-code 00112233445566aa 654321 --yes" },
+	{ "players_forget", "players forget 123456 --transfer-to 8899aabbccddeeff --name 'Ada L.' --yes" },
 	{ "campaigns_revoke", "campaigns revoke ada --yes" },
 	{ "campaigns_unrevoke", "campaigns unrevoke old --number 2" },
 	{ "campaigns_purge", "campaigns purge old --yes" },
@@ -101,6 +102,7 @@ static const struct shown {
 	{ "reload", "reload" },
 	/* And only tried. */
 	{ "games_close_try", "games close 123456 --dry-run" },
+	{ "players_forget_try", "players forget 123456 --delete --dry-run" },
 	{ "campaigns_revoke_try", "campaigns revoke ada -n" },
 	{ "bans_add_try", "bans add 192.0.2.0/24 --dry-run" },
 	{ "tokens_add_try", "tokens add ci --dry-run" },

@@ -247,6 +247,16 @@ Test(coopctl_real, a_game_is_closed_and_a_code_moves)
 	expect_done(with("players free-code %s --yes", w.player));
 }
 
+Test(coopctl_real, a_player_is_forgotten)
+{
+	expect_done(with("players forget %s --name alice --dry-run", w.player));
+	expect_shown(with("players forget %s --name alice --dry-run", w.player), "1");
+	expect_done(with("players forget %s --name alice --yes", w.player));
+	expect_ends_with(with("players forget %s --yes", w.player), 4);
+	expect_ends_with(with("players show %s", w.player), 4);
+	expect_ends_with("campaigns show island", 4);
+}
+
 Test(coopctl_real, a_campaign_goes_and_comes_back)
 {
 	char words[200];

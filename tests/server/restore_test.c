@@ -174,6 +174,28 @@ Test(restore, an_older_database_of_the_same_folder)
 	cr_expect_eq(get_status(JUNGLE), 404);
 }
 
+/* Whoever was forgotten since does not come back, whichever database of the folder is taken. */
+Test(restore, who_was_forgotten_since_stays_forgotten)
+{
+	SAID said = NULL;
+	char hex[PLAYER_HEX], command[4 * SERVER_PATH_BYTES];
+
+	campaign_put(s, "B", "00112233445566dd", "", 3000);
+	make_backup();
+	server_restart(s);
+	snprintf(command, sizeof(command), "'%s' --socket '%s' --yes players forget %s >/dev/null",
+	         getenv("COOPCTL_BIN"), s->admin_socket, player_hex(hex, "A"));
+	restore_shell("%s", command);
+	server_stop(s);
+	cr_assert_eq(restore_into(&said, s->data, place, ""), 0, "%s", said);
+	expect_said(said, "forgotten again, as they were since the backup was made: 1 players");
+	restore_check_whole(s);
+	server_restart(s);
+	cr_expect_eq(campaign_ask(s, "SELECT count(*) FROM campaigns"), 1, "B's is there");
+	cr_expect_eq(campaign_ask(s, "SELECT count(*) FROM players"), 1);
+	campaign_check_sums(s);
+}
+
 /* --- It is refused --- */
 
 static unsigned long sum_of_data(void)

@@ -443,3 +443,27 @@ Test(player, a_code_is_changed_for_who_has_it_and_for_nobody_else)
 	cr_expect_eq(data_ask(w.db, "SELECT code FROM codes WHERE substr(player, 1, 1) = x'01'"), 123456);
 	end_world(&w);
 }
+
+/* Of one who was imported only the id is known: zeros stand for the rest. */
+Test(player, the_first_key_with_an_imported_id_is_the_players)
+{
+	struct world      w     = new_world();
+	struct player_row key   = player(5, NOON), later;
+	uint8_t           other = 0x78;
+	int64_t           made_ms;
+
+	data_exec(w.db, "INSERT INTO players VALUES (x'0500000000000000', CAST(x'0500000000000000' || zeroblob(24) AS "
+	                "BLOB), 1)");
+	data_exec(w.db, "INSERT INTO codes VALUES (x'0500000000000000', 100005, 1, 0, 1)");
+	later            = key;
+	later.digest[31] = other;
+	cr_expect_eq(player_check(w.db, later.digest), ERR_OK, "reading decides nothing");
+	cr_expect_eq(player_find(&made_ms, w.db, key.digest), ERR_OK);
+	cr_expect_eq(player_touch(w.db, &key), ERR_OK);
+	cr_expect_eq(player_check(w.db, key.digest), ERR_OK);
+	cr_expect_eq(player_check(w.db, later.digest), ERR_NOT_FOUND, "it is another key's now");
+	cr_expect_eq(player_touch(w.db, &later), ERR_OK,
+	             "the code is told apart by its id alone; the tunnel looks before");
+	cr_expect_eq(player_check(w.db, key.digest), ERR_OK, "and stays so");
+	end_world(&w);
+}

@@ -49,6 +49,8 @@ static const uint8_t *numbered(uint8_t first, int n)
 	out[0] = first;
 	for (int i = 0; i < 4; i++)
 		out[1 + i] = (uint8_t)(n >> (8 * (3 - i)));
+	out[PLAYER_DIGEST_BYTES - 2] = (uint8_t)n;
+	out[PLAYER_DIGEST_BYTES - 1] = first; /* zeros behind an id would be a player who was imported */
 	return out;
 }
 

@@ -172,7 +172,7 @@ void world_kept_player(struct world *w, uint8_t player, enum err result)
 
 uint32_t world_new_code(struct world *w, uint8_t player)
 {
-	uint8_t  digest[CODE_DIGEST_BYTES] = { player };
+	uint8_t  digest[CODE_DIGEST_BYTES] = { player, [30] = 9 };
 	uint32_t from, to = 0;
 
 	return tunnel_on_new_code(&w->state, digest, 0, &from, &to) == ERR_OK ? to : 0;
@@ -180,7 +180,7 @@ uint32_t world_new_code(struct world *w, uint8_t player)
 
 enum err world_kept_new_code(struct world *w, uint8_t player, uint32_t to, enum err result)
 {
-	uint8_t  digest[CODE_DIGEST_BYTES] = { player };
+	uint8_t  digest[CODE_DIGEST_BYTES] = { player, [30] = 9 };
 	enum err e                         = tunnel_on_new_code_kept(&w->state, digest, to, result, &w->acts);
 
 	run_acts(w);
@@ -197,7 +197,7 @@ void world_kept_friend(struct world *w, uint32_t code, uint16_t number)
 
 void world_open(struct world *w, const char *name, uint8_t player)
 {
-	uint8_t            digest[CODE_DIGEST_BYTES] = { player };
+	uint8_t            digest[CODE_DIGEST_BYTES] = { player, [30] = 9 };
 	struct tunnel_open open                      = {
 				     .digest = digest, .may_be_new = !w->new_full, .now_ms = w->now_ms, .wall_ms = w->now_ms
 	};

@@ -122,3 +122,24 @@ Test(code_state, a_player_gets_another_code_and_the_old_one_is_free)
 	cr_expect_eq(draw(2, 0)->code, TUNNEL_CODE_MIN);
 	code_fini(&codes);
 }
+
+/* Of one who was imported only the id is known. */
+Test(code_state, the_first_key_with_an_imported_id_is_the_players)
+{
+	uint8_t open[CODE_DIGEST_BYTES] = { 1, 2, 3 }, key[CODE_DIGEST_BYTES] = { 1, 2, 3, [20] = 5 };
+	uint8_t later[CODE_DIGEST_BYTES] = { 1, 2, 3, [31] = 6 }, else_id[CODE_DIGEST_BYTES] = { 1, 2, 4, [20] = 5 };
+
+	code_init(&codes, 1);
+	cr_assert_eq(code_load(&codes, open, 123456, true), ERR_OK);
+	struct code_entry *e = code_find(&codes, key);
+	cr_assert_not_null(e);
+	cr_expect_not(code_is_whose_key(e, else_id));
+	cr_expect(code_is_whose(e, key));
+	cr_expect(code_is_whose(e, later), "looking alone decides nothing");
+	cr_expect(code_is_whose_key(e, key));
+	cr_expect_not(code_is_whose_key(e, later));
+	cr_expect_not(code_is_whose(e, later));
+	cr_expect(code_is_whose(e, open), "as the database has it for a moment longer");
+	cr_expect_arr_eq(e->digest, key, sizeof(key));
+	code_fini(&codes);
+}

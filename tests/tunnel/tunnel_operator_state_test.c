@@ -180,8 +180,8 @@ Test(tunnel_operator, a_code_that_is_being_drawn_or_changed_is_not_freed)
 Test(tunnel_operator, a_given_code_ends_the_game_under_the_old_one)
 {
 	struct world      *w                       = playing();
-	uint8_t            one[CODE_DIGEST_BYTES]  = { 1 };
-	uint8_t            like[CODE_DIGEST_BYTES] = { 1, [31] = 1 };
+	uint8_t            one[CODE_DIGEST_BYTES]  = { 1, [30] = 9 };
+	uint8_t            like[CODE_DIGEST_BYTES] = { 1, [30] = 9, [31] = 1 };
 	struct tunnel_give g;
 
 	cr_expect_eq(give(w, &g, like, 222222), ERR_NOT_FOUND, "another key with the same beginning");
@@ -203,8 +203,8 @@ Test(tunnel_operator, a_given_code_ends_the_game_under_the_old_one)
 Test(tunnel_operator, a_taken_code_is_given_to_nobody)
 {
 	struct world *w                      = playing();
-	uint8_t       one[CODE_DIGEST_BYTES] = { 1 };
-	uint8_t new[CODE_DIGEST_BYTES]       = { 7 };
+	uint8_t       one[CODE_DIGEST_BYTES] = { 1, [30] = 9 };
+	uint8_t new[CODE_DIGEST_BYTES]       = { 7, [30] = 9 };
 	struct tunnel_give g, first;
 
 	world_open(w, "other", 2);
@@ -226,7 +226,7 @@ Test(tunnel_operator, a_taken_code_is_given_to_nobody)
 Test(tunnel_operator, a_first_code_is_there_for_who_waits)
 {
 	struct world *w                = world_new();
-	uint8_t new[CODE_DIGEST_BYTES] = { 7 };
+	uint8_t new[CODE_DIGEST_BYTES] = { 7, [30] = 9 };
 	struct tunnel_give g;
 
 	cr_expect_eq(give(w, &g, new, 0), ERR_OK);
@@ -240,7 +240,7 @@ Test(tunnel_operator, a_first_code_is_there_for_who_waits)
 Test(tunnel_operator, trying_changes_nothing)
 {
 	struct world      *w                      = playing();
-	uint8_t            one[CODE_DIGEST_BYTES] = { 1 }, new[CODE_DIGEST_BYTES] = { 7 };
+	uint8_t            one[CODE_DIGEST_BYTES] = { 1, [30] = 9 }, new[CODE_DIGEST_BYTES] = { 7, [30] = 9 };
 	struct tunnel_give g = { .digest = one };
 	uint32_t           code;
 

@@ -603,7 +603,7 @@ Test(tunnel_state, a_protocol_1_game_ends_after_45_seconds_and_friends_hear_it)
 Test(tunnel_state, what_was_kept_comes_back_lost_with_its_friends_and_numbers)
 {
 	struct world           *w                                = world_new();
-	uint8_t                 digest[CODE_DIGEST_BYTES]        = { 1 };
+	uint8_t                 digest[CODE_DIGEST_BYTES]        = { 1, [30] = 9 };
 	uint8_t                 addr[TUNNEL_ADDR_BYTES]          = { 1 };
 	uint8_t                 token[TUNNEL_TOKEN_DIGEST_BYTES] = { 7 };
 	uint8_t                 id[TUNNEL_ID_BYTES]              = { 10 };
@@ -674,7 +674,7 @@ Test(tunnel_state, a_new_code_ends_the_game_under_the_old_one_when_it_is_kept)
 Test(tunnel_state, who_has_no_code_gets_no_other)
 {
 	struct world *w                        = world_new();
-	uint8_t       like1[CODE_DIGEST_BYTES] = { 1, [31] = 1 };
+	uint8_t       like1[CODE_DIGEST_BYTES] = { 1, [30] = 9, [31] = 1 };
 	uint32_t      from, to;
 
 	cr_expect_eq(world_new_code(w, 1), 0);

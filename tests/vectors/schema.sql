@@ -268,6 +268,17 @@ CREATE INDEX codes_by_use ON codes (used_day);
 
 CREATE INDEX codes_to_spare ON codes (used_day, used_ms) WHERE joined = 0;
 
+CREATE TABLE forgotten (
+	salt  BLOB NOT NULL CHECK (length(salt) = 32), -- the tag's key: random, one for all that one database made
+	tag   BLOB NOT NULL CHECK (length(tag) = 16),  -- keyed hash of the id
+	at_ms INTEGER NOT NULL,                        -- when, the last time
+	heir  BLOB CHECK (length(heir) = 8),           -- who got his campaigns that have other members; zeros: one who is forgotten too;
+	                                               -- NULL: they were deleted
+	PRIMARY KEY (salt, tag)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX forgotten_by_time ON forgotten (at_ms);
+
 CREATE VIEW games AS
 SELECT code,
        version,
