@@ -234,7 +234,7 @@ help:
 	echo "make            build $(BUILD)/coopd and $(BUILD)/coopctl"
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
-	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
+	echo "make torture    kill the server at every call of an upload or a restore (ARGS='restore' and the like narrow)"
 	echo "make lint       all static checks; parts: lint-compile lint-tidy lint-cppcheck lint-purity"
 	echo "                lint-includes lint-headers lint-format lint-words lint-hardening lint-docs"
 	echo "make format     clang-format on every source"

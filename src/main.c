@@ -13,6 +13,7 @@
 #include "server.h"
 #include "server_options.h"
 #include "store/blob_verify.h"
+#include "store/restore.h"
 #include "store/store_version.h"
 #include "update/update_serve.h"
 
@@ -83,8 +84,9 @@ struct command {
 	struct conf_args args;
 	const char      *sets[SETS_MAX];
 	char            *owned[SETS_MAX]; /* the same, for free() */
+	const char      *restore;         /* a backup */
 	const char      *import;          /* from where; NULL: nothing is imported */
-	bool             check, print, verify, import_check;
+	bool             check, print, verify, take_damaged, import_check;
 };
 
 /* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit. */
@@ -131,6 +133,12 @@ static int parse(struct command *cmd, int argc, char **argv)
 		case SERVER_OPT_VERIFY:
 			cmd->verify = true;
 			break;
+		case SERVER_OPT_RESTORE:
+			cmd->restore = optarg;
+			break;
+		case SERVER_OPT_DAMAGED:
+			cmd->take_damaged = true;
+			break;
 		case SERVER_OPT_IMPORT:
 		case SERVER_OPT_IMPORT_CHECK:
 			cmd->import       = optarg;
@@ -148,6 +156,10 @@ static int parse(struct command *cmd, int argc, char **argv)
 	}
 	if (optind < argc) {
 		fprintf(stderr, "coopd: \"%s\" is not an option; coopd --help lists them.\n", argv[optind]);
+		return 2;
+	}
+	if (cmd->take_damaged && !cmd->restore) {
+		fputs("coopd: --restore-damaged says how to restore; name the backup with --restore.\n", stderr);
 		return 2;
 	}
 	return -1;
@@ -181,6 +193,8 @@ static int run(struct command *cmd)
 		status = check(&conf);
 	else if (cmd->verify)
 		status = blob_verify_main(&conf, stdout);
+	else if (cmd->restore)
+		status = (int)restore_run(&conf, cmd->restore, cmd->take_damaged, stdout, stderr);
 	else if (cmd->import)
 		status = relay_import_main(&conf, cmd->import, cmd->import_check, stdout);
 	else

@@ -28,6 +28,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "server_admin.h"
+#include "server_backup.h"
 #include "server_bans.h"
 #include "server_cloud.h"
 #include "server_files.h"
@@ -71,16 +72,17 @@ struct server {
 	struct http_part  front[FRONT_PARTS_MAX]; /* what answers on the HTTP front besides health */
 	size_t            front_count;
 	struct http_cert *http_cert; /* NULL: no TLS */
-	struct http_server *http;
-	struct server_bans  bans;
-	struct server_admin admin;
-	struct reload      *reload;
-	struct listeners    tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
-	int64_t             http_leaving;
-	struct server_files asked;    /* limits as they were set; they may be lower now */
-	int                 to_close; /* listeners' libraries that still have connections, once stopping */
-	bool                stopping;
-	bool                has_lost; /* something that it had promised to keep; known once it is taken down */
+	struct http_server  *http;
+	struct server_bans   bans;
+	struct server_admin  admin;
+	struct server_backup backup;
+	struct reload       *reload;
+	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
+	int64_t              http_leaving;
+	struct server_files  asked;    /* limits as they were set; they may be lower now */
+	int                  to_close; /* listeners' libraries that still have connections, once stopping */
+	bool                 stopping;
+	bool                 has_lost; /* something that it had promised to keep; known once it is taken down */
 };
 
 static void on_stop(void *arg);
@@ -107,6 +109,7 @@ static bool build_admin(struct server *s)
 		                            .bans     = &s->bans,
 		                            .ws       = s->ws,
 		                            .health   = &s->health,
+		                            .backup   = s->backup.backup,
 		                            .stop     = on_stop,
 		                            .stop_arg = s };
 
@@ -207,7 +210,8 @@ static bool build(struct server *s)
 		fputs("coopd: libsodium does not start.\n", stderr);
 		return false;
 	}
-	if (store_open(&s->store, s->conf, stderr) != ERR_OK || !server_bans_load(s->store))
+	if (store_open(&s->store, s->conf, stderr) != ERR_OK || !server_bans_load(s->store) ||
+	    !server_backup_build(&s->backup, s->store, s->conf))
 		return false;
 	s->loop = loop_new();
 	if (!s->loop) {
@@ -286,7 +290,7 @@ static bool start_http(struct server *s)
 
 static bool start(struct server *s)
 {
-	if (store_start(s->store) != ERR_OK)
+	if (store_start(s->store) != ERR_OK || !server_backup_start(&s->backup))
 		return false;
 	tls_watch_start(&s->tls_watch, s->loop, s->tls_cert);
 	tunnel_start(s->tunnel);
@@ -360,6 +364,7 @@ static void on_poke(void *arg)
 
 	loop_poke(s->loop);
 	store_poke(s->store);
+	server_backup_poke(&s->backup);
 	if (s->http)
 		http_poke(s->http);
 	server_admin_poke(&s->admin);
@@ -510,6 +515,7 @@ static void take_down(struct server *s)
 {
 	if (s->loop)
 		loop_end_asks(s->loop);
+	server_backup_stop(&s->backup);
 	server_admin_stop(&s->admin);
 	if (s->http)
 		http_stop(s->http);
@@ -543,6 +549,7 @@ static void take_down(struct server *s)
 	if (s->tunnel)
 		tunnel_free(s->tunnel);
 	server_admin_free(&s->admin);
+	server_backup_free(&s->backup);
 	if (s->loop)
 		loop_free(s->loop);
 	listeners_close(&s->tunnel_plain);

@@ -190,10 +190,8 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 		                           .name     = server_forget_name,
 		                           .arg      = parts->bans };
 	prepare_control(s, loop, parts);
-	s->control.backup = backup_new(store);
-	e                 = s->control.backup ? ERR_OK : ERR_NOMEM;
-	if (e == ERR_OK)
-		e = event_start((size_t)conf->limits.admin_events_kept, clock_wall_ms);
+	s->control.backup = parts->backup;
+	e                 = event_start((size_t)conf->limits.admin_events_kept, clock_wall_ms);
 	if (e == ERR_OK)
 		e = build_api(s, loop, store, conf, parts);
 	if (e != ERR_OK) {
@@ -278,8 +276,6 @@ void server_admin_stop(struct server_admin *s)
 {
 	if (s->reload)
 		reload_end_asks(s->reload);
-	if (s->control.backup)
-		backup_stop(s->control.backup);
 	if (s->by_tcp)
 		admin_stop(s->by_tcp);
 	if (s->by_socket) {
@@ -300,6 +296,5 @@ void server_admin_free(struct server_admin *s)
 {
 	admin_events_free(s->events);
 	api_free(s->api);
-	backup_free(s->control.backup);
 	event_stop();
 }

@@ -55,6 +55,7 @@ struct server_admin_parts {
 	struct ws           *ws;   /* the same */
 	/* What operators do to the whole. */
 	struct health *health;
+	struct backup *backup;
 	void (*stop)(void *arg); /* as SIGTERM does; loop thread */
 	void *stop_arg;
 };
@@ -71,7 +72,7 @@ void server_admin_poke(struct server_admin *s);
 /* The server ends: viewers get what happened up to now. Before ws_stop. */
 void server_admin_leave(struct server_admin *s);
 
-/* After loop_end_asks. */
+/* After loop_end_asks and backup_stop. */
 void server_admin_stop(struct server_admin *s);
 void server_admin_free(struct server_admin *s); /* after loop_drain and ws_free */
 

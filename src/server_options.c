@@ -27,6 +27,13 @@ static const struct server_option {
 	{ "verify-blobs", NULL, SERVER_OPT_VERIFY,
 	  "read every stored checkpoint and compare it with its hash; exit 1 if any is damaged\n"
 	  "(coopd must not be running on that data folder)" },
+	{ "restore", "SRC", SERVER_OPT_RESTORE,
+	  "put the backup SRC, a folder of coopctl backup or one coop-TIME.db in it, in the place of\n"
+	  "what is in the data folder; all of it is checked before anything changes (coopd must not\n"
+	  "be running on that data folder)" },
+	{ "restore-damaged", NULL, SERVER_OPT_DAMAGED,
+	  "with --restore: leave out and list the checkpoints that are damaged in the backup, instead\n"
+	  "of refusing all of it" },
 	{ "import", "DIR", SERVER_OPT_IMPORT,
 	  "take over codes and campaigns from the data folder of the Python relay; nothing that is here is\n"
 	  "changed, and what is left out is said; exit 3 then (coopd must not be running on our data folder)" },
@@ -104,7 +111,12 @@ void server_options_print_man(FILE *out)
 	fputs(".SH EXIT STATUS\n.TP\n0\nIt was stopped in good order, or what was asked for is printed or found good.\n"
 	      ".TP\n1\nIt could not start, or a check found something; standard error or the log says what.\n"
 	      ".TP\n2\nThe command line is wrong.\n"
-	      ".TP\n3\nOf \\-\\-import and \\-\\-import\\-check: some of it was left out, which standard output says.\n"
+	      ".TP\n3\nOf \\-\\-import and \\-\\-import\\-check: some of it was left out, which standard output says. "
+	      "Of "
+	      "\\-\\-restore with \\-\\-restore\\-damaged: restored, but for what it lists.\n"
+	      ".TP\n4\nA restore has begun to change the data folder and could not end; the next start of coopd, or "
+	      "the next "
+	      "\\-\\-restore, ends it.\n"
 	      ".SH ENVIRONMENT\n.TP\nCOOP_SECTION_KEY\nA setting, stronger than "
 	      "the "
 	      "file:\n.BR coopd.conf (5).\n.SH FILES\n.TP\n\\&./coopd.conf, /etc/coopd/coopd.conf\nThe settings; the "

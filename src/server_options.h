@@ -15,6 +15,8 @@ enum server_option_id {
 	SERVER_OPT_PRINT,
 	SERVER_OPT_SAMPLE,
 	SERVER_OPT_VERIFY,
+	SERVER_OPT_RESTORE,
+	SERVER_OPT_DAMAGED,
 	SERVER_OPT_IMPORT,
 	SERVER_OPT_IMPORT_CHECK,
 	SERVER_OPT_SETTINGS,
@@ -26,7 +28,7 @@ enum server_option_id {
 	SERVER_OPT_HELP
 };
 
-#define SERVER_OPTIONS 16
+#define SERVER_OPTIONS 18
 
 /* For getopt_long; out has one more, which ends it. */
 void server_options_fill(struct option out[SERVER_OPTIONS + 1]);

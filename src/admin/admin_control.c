@@ -270,6 +270,8 @@ static enum err on_backup_look(struct api_call *c, void *part)
 		json_put_int(j, "blobs", s.blobs);
 		json_put_int(j, "blobs_done", s.blobs_done);
 		json_put_int(j, "damaged", s.damaged);
+		api_put_time(j, "last_good_at", s.last_good_ms);
+		json_put_int(j, "every_s", s.every_ms / 1000);
 	}
 	return api_answer(c, 200, j);
 }

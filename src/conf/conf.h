@@ -39,6 +39,7 @@ struct conf_list {
 #define CONF_C_LEVEL    enum conf_level
 #define CONF_C_FORMAT   enum conf_format
 #define CONF_C_SCALE    enum conf_scale
+#define CONF_C_DURATION int64_t
 #define CONF_C_LISTEN   struct conf_list
 #define CONF_C_NETWORKS struct conf_list
 #define CONF_C_ORIGINS  struct conf_list
@@ -46,6 +47,7 @@ struct conf_list {
 
 #define CONF_COUNT_MAX  10000 /* of a COUNT; they begin at 1 */
 #define CONF_NUMBER_MAX 65535 /* of a NUMBER; they begin at 0 */
+#define CONF_DURATION_MAX (INT64_C(365) * 86400000) /* of a DURATION, in ms */
 #define CONF_WORD_MAX   127   /* bytes of a WORD: players' programs cut them there */
 
 struct conf_origin; /* where each value came from; for --print-config */

@@ -434,6 +434,20 @@ static void check_order(struct check *k, const struct order *o)
 	        conf_rows[o->high].name, high, o->otherwise);
 }
 
+/* A folder whose place depends on where coopd was started is none for backups. */
+static void check_backup(struct check *k)
+{
+	const char *dir = k->conf->backup_dir;
+
+	if (k->conf->backup_every == 0 || k->bad[CONF_ROW_backup_every] || k->bad[CONF_ROW_backup_dir])
+		return;
+	if (!*dir)
+		problem(k, CONF_ROW_backup_every, "backup.every: needs backup.dir, the folder to write to");
+	else if (*dir != '/')
+		problem(k, CONF_ROW_backup_dir,
+		        "backup.dir: must be a whole path, from / on, when backup.every is set");
+}
+
 size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
 {
 	struct check k = { .conf = c, .bad = bad, .report = report };
@@ -445,6 +459,7 @@ size_t conf_check(const struct conf *c, const bool bad[CONF_ROWS], FILE *report)
 	check_titles(&k);
 	check_places(&k);
 	check_p2p(&k);
+	check_backup(&k);
 	for (size_t i = 0; i < COUNT_OF(forms); i++)
 		check_form(&k, &forms[i]);
 	for (size_t i = 0; i < COUNT_OF(orders); i++)

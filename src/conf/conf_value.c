@@ -314,6 +314,47 @@ static bool parse_number(void *field, const struct conf_row *row, const char *te
 	return conf_refuse(why, row, text, "is not a number from 0 to %d", CONF_NUMBER_MAX);
 }
 
+/* A whole number of one unit; 0 needs none. The longest units first, as they are printed. */
+static const struct {
+	char    letter;
+	int64_t ms;
+} units[] = { { 'd', 86400000 }, { 'h', 3600000 }, { 'm', 60000 }, { 's', 1000 } };
+
+static bool parse_duration(void *field, const struct conf_row *row, const char *text, struct conf_why *why)
+{
+	char    digits[24];
+	size_t  len = strlen(text);
+	int64_t n;
+
+	if (strcmp(text, "0") == 0) {
+		*(int64_t *)field = 0;
+		return true;
+	}
+	for (size_t i = 0; len > 1 && len < sizeof(digits) && i < COUNT_OF(units); i++) {
+		if (text[len - 1] != units[i].letter)
+			continue;
+		(void)text_format(digits, sizeof(digits), "%.*s", (int)(len - 1), text);
+		if (text_to_int(&n, digits, 1, CONF_DURATION_MAX / units[i].ms) != ERR_OK)
+			break;
+		*(int64_t *)field = n * units[i].ms;
+		return true;
+	}
+	return conf_refuse(why, row, text, "is no time; write 0, or a number and s, m, h or d: 6h, at most 365d");
+}
+
+static void print_duration(FILE *out, const void *field)
+{
+	int64_t ms = *(const int64_t *)field;
+
+	for (size_t i = 0; ms > 0 && i < COUNT_OF(units); i++) {
+		if (ms % units[i].ms == 0) {
+			fprintf(out, "%" PRId64 "%c", ms / units[i].ms, units[i].letter);
+			return;
+		}
+	}
+	fputc('0', out);
+}
+
 static void print_limit(FILE *out, const void *field)
 {
 	fprintf(out, "%" PRId64, *(const int64_t *)field);
@@ -341,6 +382,8 @@ static const struct kind {
 	[CONF_TYPE_LEVEL]    = { parse_level, print_level, fini_nothing, "error, warn, info or debug" },
 	[CONF_TYPE_FORMAT]   = { parse_format, print_format, fini_nothing, "text or json" },
 	[CONF_TYPE_SCALE]    = { parse_scale, print_scale, fini_nothing, "cut or full" },
+	[CONF_TYPE_DURATION] = { parse_duration, print_duration, fini_nothing,
+	                         "a time such as 90s, 30m, 6h or 7d; or 0" },
 	[CONF_TYPE_LISTEN]   = { parse_list, print_list, fini_list, "numeric addresses with port; empty: none" },
 	[CONF_TYPE_NETWORKS] = { parse_networks, print_networks, fini_list, "addresses, address/prefix, or none" },
 	[CONF_TYPE_ORIGINS]  = { parse_list, print_list, fini_list, "scheme://host or scheme://host:port, each" },

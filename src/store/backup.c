@@ -1,18 +1,19 @@
 /*
  * What a backup does, in order: hold the blobs, check the place, copy the database, copy what blobs it names and the place
- * lacks, then name it all in backup.json, and remove what that no longer names.
+ * lacks, then name it all in backup.json, and remove what that no longer names: older databases than are to be kept, and the
+ * blobs that only those named. Whatever fails, the backups before stay as they were.
  */
 #include "store/backup.h"
 
 #include "base/auto.h"
-#include "base/hex.h"
-#include "base/json.h"
+#include "base/event.h"
+#include "base/metric.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "os/clock.h"
 #include "os/file.h"
 #include "os/log.h"
 #include "store/backup_files.h"
+#include "store/backup_manifest.h"
 #include "store/blob_copies.h"
 #include "store/blob_folder.h"
 #include "store/copies.h"
@@ -30,11 +31,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MANIFEST_BYTES_MAX 65536
-#define DATABASE_PREFIX    "coop-"
+#define DATABASE_PREFIX BACKUP_DATABASE_PREFIX
 
 struct backup {
 	struct store       *store;
+	size_t              kept; /* databases in one folder */
 	pthread_mutex_t     lock; /* of state */
 	struct backup_state state;
 	atomic_bool         stop;
@@ -42,20 +43,22 @@ struct backup {
 
 /* One on its way. */
 struct making {
-	struct backup *b;
-	const char    *dest;
-	char          *problem;
-	char           name[COPIES_NAME_BYTES]; /* of the database in dest */
-	struct hashes  needed;
+	struct backup         *b;
+	const char            *dest;
+	char                  *problem;
+	char                   name[COPIES_NAME_BYTES]; /* of the database in dest */
+	struct hashes          needed;
+	struct backup_manifest manifest;
 };
 
-struct backup *backup_new(struct store *s)
+struct backup *backup_new(struct store *s, int64_t kept)
 {
 	struct backup *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
 	b->store = s;
+	b->kept  = (size_t)kept;
 	pthread_mutex_init(&b->lock, NULL);
 	return b;
 }
@@ -80,6 +83,16 @@ void backup_look(struct backup_state *out, struct backup *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void backup_note_schedule(struct backup *b, int64_t every_ms, int64_t last_good_ms)
+{
+	pthread_mutex_lock(&b->lock);
+	b->state.every_ms     = every_ms;
+	b->state.last_good_ms = last_good_ms;
+	pthread_mutex_unlock(&b->lock);
+	metric_set(M_BACKUP_EVERY, every_ms / 1000);
+	metric_set(M_BACKUP_LAST, last_good_ms / 1000);
+}
+
 static enum err say(char problem[BACKUP_PROBLEM_BYTES], enum err e, const char *what)
 {
 	text_format(problem, BACKUP_PROBLEM_BYTES, "dest: %s", what);
@@ -91,23 +104,12 @@ static enum err say(char problem[BACKUP_PROBLEM_BYTES], enum err e, const char *
 /* ERR_NOT_FOUND: no manifest; ERR_EXISTS: one of another store, or none that can be read. */
 static enum err check_manifest(const struct backup *b, const char *dest)
 {
-	AUTO(auto_free) char         *text = NULL;
-	AUTO(json_freep) struct json *j    = NULL;
-	char                          path[PATH_MAX], id[2 * STORE_ID_BYTES + 1];
-	const char                   *theirs;
-	size_t                        len;
-	enum err                      e;
+	AUTO(backup_manifest_fini) struct backup_manifest m;
+	enum err                                          e = backup_manifest_read(&m, dest);
 
-	if (!text_format(path, sizeof(path), "%s/" BACKUP_MANIFEST, dest))
-		return ERR_INVALID;
-	e = file_read(&text, &len, path, MANIFEST_BYTES_MAX);
-	if (e != ERR_OK)
-		return e == ERR_NOT_FOUND ? e : ERR_EXISTS;
-	hex_encode(id, store_id(b->store), STORE_ID_BYTES);
-	return json_parse(&j, text, len) == ERR_OK && json_get_text(&theirs, j, "store_id") == ERR_OK &&
-	                       strcmp(theirs, id) == 0
-	               ? ERR_OK
-	               : ERR_EXISTS;
+	if (e == ERR_NOT_FOUND || e == ERR_NOMEM)
+		return e;
+	return e == ERR_OK && memcmp(m.store_id, store_id(b->store), STORE_ID_BYTES) == 0 ? ERR_OK : ERR_EXISTS;
 }
 
 /* Also what an interrupted first backup left: then there is no manifest, but nothing that is not ours either. */
@@ -276,64 +278,59 @@ static enum err copy_blobs(struct making *m)
 	return backup_sync_blobs(m->dest);
 }
 
-static void put_time(struct json *j, const char *name, int64_t wall_ms)
-{
-	char      text[32];
-	time_t    at = (time_t)(wall_ms / 1000);
-	struct tm utc;
-
-	if (gmtime_r(&at, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-		json_put_text(j, name, text);
-}
-
+/* The folder is whole with it, and was until now with the one before. */
 static enum err write_manifest(struct making *m)
 {
-	AUTO(json_freep) struct json *j    = json_object_new();
-	AUTO(auto_free) char         *text = NULL;
-	char                          path[PATH_MAX], hex[2 * BLOB_HASH_BYTES + 1];
-	uint8_t                       hash[BLOB_HASH_BYTES];
-	enum err                      e;
+	struct backup_entry entry = { .bytes    = m->b->state.database_bytes,
+		                      .blobs    = m->b->state.blobs,
+		                      .damaged  = m->b->state.damaged,
+		                      .began_ms = m->b->state.began_ms,
+		                      .ended_ms = clock_wall_ms() };
+	char                path[PATH_MAX];
+	enum err            e = backup_manifest_read(&m->manifest, m->dest);
 
-	if (!j || !text_format(path, sizeof(path), "%s/%s", m->dest, m->name))
-		return ERR_NOMEM;
-	e = backup_hash_file(hash, path);
-	if (e != ERR_OK)
-		return e;
-	json_put_int(j, "coopd_backup", 1);
-	json_put_text(j, "version", COOPD_VERSION);
-	hex_encode(hex, store_id(m->b->store), STORE_ID_BYTES);
-	json_put_text(j, "store_id", hex);
-	json_put_text(j, "database", m->name);
-	json_put_int(j, "database_bytes", m->b->state.database_bytes);
-	hex_encode(hex, hash, sizeof(hash));
-	json_put_text(j, "database_sha256", hex);
-	json_put_int(j, "blobs", m->b->state.blobs);
-	json_put_int(j, "damaged", m->b->state.damaged);
-	put_time(j, "began_at", m->b->state.began_ms);
-	put_time(j, "ended_at", clock_wall_ms());
-	text = json_text(j);
-	if (!text || !text_format(path, sizeof(path), "%s/" BACKUP_MANIFEST, m->dest))
-		return ERR_NOMEM;
-	return file_write(path, text, strlen(text), 0600);
+	if (e == ERR_NOT_FOUND)
+		e = ERR_OK;
+	memcpy(m->manifest.store_id, store_id(m->b->store), STORE_ID_BYTES);
+	text_copy(entry.name, sizeof(entry.name), m->name);
+	if (e == ERR_OK && !text_format(path, sizeof(path), "%s/%s", m->dest, m->name))
+		e = ERR_IO;
+	if (e == ERR_OK)
+		e = backup_hash_file(entry.sha256, path);
+	if (e == ERR_OK)
+		e = backup_manifest_add(&m->manifest, &entry, m->b->kept);
+	return e == ERR_OK ? backup_manifest_write(&m->manifest, m->dest) : e;
 }
 
-/* Databases of backups before, and of ones that came to no end. */
-static void remove_old(const struct making *m)
+/* Databases that are not kept any more, and of backups that came to no end. */
+static void remove_databases(const struct making *m)
 {
 	DIR           *d = opendir(m->dest);
 	struct dirent *entry;
 
-	if (!d)
-		return;
-	while ((entry = readdir(d))) {
+	while (d && (entry = readdir(d))) {
 		const char *name = entry->d_name;
 
-		if ((strncmp(name, DATABASE_PREFIX, strlen(DATABASE_PREFIX)) == 0 && strcmp(name, m->name) != 0) ||
+		if ((strncmp(name, DATABASE_PREFIX, strlen(DATABASE_PREFIX)) == 0 &&
+		     !backup_manifest_find(&m->manifest, name)) ||
 		    strncmp(name, COPIES_TEMPORARY, strlen(COPIES_TEMPORARY)) == 0)
 			unlinkat(dirfd(d), name, 0);
 	}
-	closedir(d);
-	backup_remove_blobs(m->dest, &m->needed);
+	if (d)
+		closedir(d);
+}
+
+/* One of the kept that cannot be read keeps all blobs: nobody knows which are its own. */
+static void remove_old(struct making *m)
+{
+	enum err e = ERR_OK;
+
+	remove_databases(m);
+	for (size_t i = 0; i + 1 < m->manifest.count && e == ERR_OK; i++)
+		e = blob_copies_read_one(&m->needed, m->dest, m->manifest.list[i].name, &m->b->stop);
+	hashes_sort(&m->needed);
+	if (e == ERR_OK)
+		backup_remove_blobs(m->dest, &m->needed);
 }
 
 static enum err make(struct making *m)
@@ -366,7 +363,10 @@ static enum err begin(struct backup *b, const char *dest, char problem[BACKUP_PR
 	else if (atomic_load(&b->stop))
 		e = ERR_CLOSED;
 	if (e == ERR_OK) {
-		b->state = (struct backup_state){ .is_running = true, .began_ms = clock_wall_ms() };
+		b->state = (struct backup_state){ .is_running   = true,
+			                          .began_ms     = clock_wall_ms(),
+			                          .last_good_ms = b->state.last_good_ms,
+			                          .every_ms     = b->state.every_ms };
 		text_copy(b->state.dest, sizeof(b->state.dest), dest);
 	}
 	pthread_mutex_unlock(&b->lock);
@@ -379,30 +379,72 @@ static void end(struct backup *b, enum err result)
 	b->state.is_running = false;
 	b->state.ended_ms   = clock_wall_ms();
 	b->state.result     = result;
+	if (result == ERR_OK)
+		b->state.last_good_ms = b->state.ended_ms;
 	pthread_mutex_unlock(&b->lock);
 }
 
-enum err backup_make(struct backup_state *out, struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES])
+/* How it ended, or was refused, for operators who watch. */
+static void tell(const struct backup_state *s, const char *dest, bool by_schedule)
+{
+	bool good = s->result == ERR_OK;
+
+	log_line(good ? LOG_INFO : LOG_ERROR, "store", 0, "backup",
+	         "dest=%s result=%s by=%s blobs=%lld copied=%lld bytes=%lld damaged=%lld", dest, err_rest(s->result),
+	         by_schedule ? "schedule" : "operator", (long long)s->blobs, (long long)s->blobs_copied,
+	         (long long)s->bytes_copied, (long long)s->damaged);
+	metric_inc(good ? M_BACKUPS_OK : M_BACKUPS_FAILED);
+	if (good)
+		metric_set(M_BACKUP_LAST, s->ended_ms / 1000);
+	event_emit(E_BACKUP_ENDED, event_bool("ok", good), event_word("result", err_rest(s->result)),
+	           event_bool("scheduled", by_schedule), event_int("blobs", s->blobs),
+	           event_int("blobs_copied", s->blobs_copied), event_int("bytes_copied", s->bytes_copied),
+	           event_int("damaged", s->damaged));
+}
+
+static enum err run(struct backup_state *out, struct backup *b, const char *dest, char *problem, bool by_schedule)
 {
 	struct making m = { .b = b, .dest = dest, .problem = problem };
 	enum err      e;
 
-	problem[0] = '\0';
-	e          = backup_try(b, dest, problem);
-	if (e == ERR_OK)
-		e = begin(b, dest, problem);
-	if (e != ERR_OK)
-		return e;
 	name_database(m.name, b->state.began_ms);
 	blobs_keep(store_blobs(b->store), true);
 	e = make(&m);
 	blobs_keep(store_blobs(b->store), false);
 	hashes_fini(&m.needed);
+	backup_manifest_fini(&m.manifest);
 	end(b, e);
 	backup_look(out, b);
-	log_line(e == ERR_OK ? LOG_INFO : LOG_ERROR, "store", 0, "backup",
-	         "dest=%s result=%s blobs=%lld copied=%lld bytes=%lld damaged=%lld", dest, err_rest(e),
-	         (long long)out->blobs, (long long)out->blobs_copied, (long long)out->bytes_copied,
-	         (long long)out->damaged);
+	if (e != ERR_CLOSED)
+		tell(out, dest, by_schedule);
+	return e;
+}
+
+enum err backup_make(struct backup_state *out, struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES])
+{
+	enum err e;
+
+	problem[0] = '\0';
+	e          = backup_try(b, dest, problem);
+	if (e == ERR_OK)
+		e = begin(b, dest, problem);
+	return e == ERR_OK ? run(out, b, dest, problem, false) : e;
+}
+
+enum err backup_make_scheduled(struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES])
+{
+	struct backup_state s;
+	enum err            e;
+
+	problem[0] = '\0';
+	e          = begin(b, dest, problem);
+	if (e != ERR_OK)
+		return e;
+	e = backup_try(b, dest, problem);
+	if (e == ERR_OK)
+		return run(&s, b, dest, problem, true);
+	end(b, e);
+	backup_look(&s, b);
+	tell(&s, dest, true);
 	return e;
 }

@@ -1,9 +1,10 @@
 /*
  * Backups of a running server: one state of the database, every blob that it names, and the secrets, in a folder of their own.
  *
- *	DEST/backup.json	what this is, and which database counts; written last, so that a folder with one is whole
- *	DEST/coop-TIME.db	the database, as it was at one moment between begin and end
- *	DEST/blobs/ab/cdef...	as in the data folder; those that are there from the backup before are not copied again
+ *	DEST/backup.json	what this is, and which databases count; written last, so that a folder with one is whole
+ *	DEST/coop-TIME.db	the database, as it was at one moment between begin and end; the last backup.keep stay
+ *	DEST/blobs/ab/cdef...	as in the data folder, for all of these databases; those that are there from the backup before are
+ *				not copied again
  *	DEST/secrets		what the server made up for itself
  *
  * Every blob is hashed on the way and read back after it was synced. One that is damaged in the data folder is left out,
@@ -21,12 +22,11 @@
 #include <stdint.h>
 
 #define BACKUP_PROBLEM_BYTES 256
-#define BACKUP_MANIFEST      "backup.json"
 
 struct backup;
 
-/* NULL when out of memory. The store must outlive it. */
-struct backup *backup_new(struct store *s);
+/* kept: databases that stay in one folder, the newest. NULL when out of memory. The store must outlive it. */
+struct backup *backup_new(struct store *s, int64_t kept);
 void           backup_free(struct backup *b); /* none is under way; NULL is fine */
 
 struct backup_state {
@@ -37,6 +37,8 @@ struct backup_state {
 	int64_t  database_bytes;
 	int64_t  blobs, blobs_done; /* that the database names; looked at up to now */
 	int64_t  blobs_copied, bytes_copied, damaged;
+	int64_t last_good_ms; /* wall: the end of the last good one, also of runs before when there is a schedule; 0: not known */
+	int64_t every_ms; /* backup.every; 0: only when somebody asks */
 };
 
 /* The one under way, or the last. Any thread. */
@@ -51,6 +53,12 @@ void backup_look(struct backup_state *out, struct backup *b);
  * ERR_IO, ERR_STORE, ERR_NOMEM. A sentence for people is in problem.
  */
 enum err backup_make(struct backup_state *out, struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES]);
+
+/* The same by the clock: also what is refused is told to operators. ERR_HELD and ERR_CLOSED are not. */
+enum err backup_make_scheduled(struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES]);
+
+/* What the schedule is, and what it found; before anybody else uses b. */
+void backup_note_schedule(struct backup *b, int64_t every_ms, int64_t last_good_ms);
 
 /* Checks dest as backup_make would, and changes nothing. */
 enum err backup_try(struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES]);

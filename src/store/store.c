@@ -9,6 +9,7 @@
  *	blobs/.tmp/		unfinished ones
  *	blobs/.trash/		files that no row names
  *	copies/			of the database
+ *	.restore/		a backup that is being restored: see restore_move.h
  */
 #include "store/store.h"
 
@@ -24,10 +25,12 @@
 #include "store/blob_copies.h"
 #include "store/blob_folder.h"
 #include "store/copies.h"
+#include "store/data_lock.h"
 #include "store/inside.h"
 #include "store/jobs.h"
 #include "store/migrate.h"
 #include "store/readers.h"
+#include "store/restore_move.h"
 #include "store/secrets.h"
 #include "store/upkeep.h"
 
@@ -107,29 +110,6 @@ static enum err make_dir(const char *path, FILE *report)
 	return ERR_IO;
 }
 
-static enum err take_lock(struct store *s, FILE *report)
-{
-	pid_t    holder;
-	enum err e = file_lock(&s->lock_fd, s->paths.data, &holder);
-
-	if (e == ERR_HELD && holder > 0)
-		fprintf(report,
-		        "the data folder %s is in use by process %ld; stop that one first, or choose another folder "
-		        "with --data\n",
-		        s->paths.data, (long)holder);
-	else if (e == ERR_HELD)
-		fprintf(report,
-		        "the data folder %s is in use by another process; stop that one first, or choose another "
-		        "folder with --data\n",
-		        s->paths.data);
-	else if (e != ERR_OK)
-		fprintf(report,
-		        "cannot lock the data folder %s: %s; coopd's user must be able to write there, or choose "
-		        "another folder with --data\n",
-		        s->paths.data, strerror(errno));
-	return e;
-}
-
 /* What mkostemps leaves of "NAME.XXXXXX.tmp", and unfinished copies. */
 static bool is_temporary(const char *name)
 {
@@ -163,15 +143,22 @@ static void remove_files(const char *folder, bool (*matches)(const char *name))
 
 static enum err prepare_folder(struct store *s, FILE *report)
 {
+	bool     ended;
 	enum err e = make_dir(s->paths.data, report);
+
 	if (e == ERR_OK)
-		e = take_lock(s, report);
+		e = data_lock(&s->lock_fd, s->paths.data, report);
+	if (e == ERR_OK)
+		e = restore_finish(&ended, s->paths.data, report);
 	if (e == ERR_OK)
 		e = make_dir(s->paths.blobs_tmp, report);
 	if (e == ERR_OK)
 		e = make_dir(s->paths.copies, report);
 	if (e != ERR_OK)
 		return e;
+	if (ended)
+		log_info("store", 0, "restored", "folder=%s note=\"a restore that was interrupted is complete now\"",
+		         s->paths.data);
 	remove_files(s->paths.data, is_temporary);
 	remove_files(s->paths.copies, is_temporary);
 	remove_files(s->paths.blobs_tmp, is_any);
@@ -241,7 +228,7 @@ static enum err open_database(struct store *s, bool *changed, FILE *report)
 		e = load_facts(s, report);
 	if (e != ERR_OK)
 		return e;
-	*changed = s->is_new || migrated;
+	*changed = restore_take_note(s->paths.data) || s->is_new || migrated;
 	/* The name of a new file is safe only when its folder was synced. */
 	if (file_sync_dir(s->paths.data) != ERR_OK) {
 		fprintf(report, "cannot sync the folder %s: %s\n", s->paths.data, strerror(errno));

@@ -71,6 +71,7 @@ static const char *other_value(const struct conf_row *row, char out[32])
 		[CONF_TYPE_LEVEL]    = "debug",
 		[CONF_TYPE_FORMAT]   = "json",
 		[CONF_TYPE_SCALE]    = "full",
+		[CONF_TYPE_DURATION] = "90m",
 		[CONF_TYPE_LISTEN]   = "192.0.2.1:1 [::1]:2",
 		[CONF_TYPE_NETWORKS] = "none",
 		[CONF_TYPE_ORIGINS]  = "https://a.example",
@@ -101,7 +102,7 @@ Test(conf_print, every_setting_changed_alone_is_shown_with_its_place_and_read_ag
 		/* These need company. */
 		if (id == CONF_ROW_tls_cert || id == CONF_ROW_tls_key || id == CONF_ROW_tls_require ||
 		    id == CONF_ROW_tunnel_tls_listen || id == CONF_ROW_server_production ||
-		    id == CONF_ROW_p2p_public1 || id == CONF_ROW_p2p_public2)
+		    id == CONF_ROW_p2p_public1 || id == CONF_ROW_p2p_public2 || id == CONF_ROW_backup_every)
 			continue;
 		if (id == CONF_ROW_limits_tunnel_wait_alone_ms)
 			value = "1000";

@@ -140,6 +140,12 @@ Test(coopctl_doctor, backups_are_judged_by_their_age_and_result)
 	expect(WITH(f->backup = LOOK_NONE; f->is_production = false), "backup", "skipped", "no production");
 	expect(WITH(f->backup = LOOK_FAILED), "backup", "skipped", "does not say");
 	expect(WITH(f->backup = LOOK_NONE; f->backup_runs = true), "backup", "ok", "being made");
+	/* With a schedule, what earlier runs made counts too. */
+	expect(WITH(f->backup = LOOK_NONE; f->backup_every_s = DAY; f->backup_good_s = NOW - DAY), "backup", "ok",
+	       "due every");
+	expect(WITH(f->backup_every_s = DAY; f->backup_good_s = NOW - 2 * DAY - 3601), "backup", "problem",
+	       "due every");
+	expect(WITH(f->backup = LOOK_NONE; f->backup_every_s = DAY), "backup", "warning", "yet");
 }
 
 Test(coopctl_doctor, clocks_may_be_two_seconds_apart)

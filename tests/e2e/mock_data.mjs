@@ -129,4 +129,4 @@ export const quotaPlayers = [{ id: id(3), campaigns: 64, bytes: 1073741824, chec
 export const quotaCampaigns = [{ id: id(501), bytes: 536870912, checkpoint: null }];
 
 export const blobs = { blobs: 311, bytes: 8912345678, garbage: 4, trash: 2, trash_bytes: 99000, damaged: 1, known: 2, missing: 0 };
-export const backup = { running: false, dest: "coopd-nightly", began_at: at(40000), ended_at: at(39000), result: "ok", blobs: 311, blobs_done: 311 };
+export const backup = { running: false, dest: "coopd-nightly", began_at: at(40000), ended_at: at(39000), result: "ok", blobs: 311, blobs_done: 311, damaged: 0, last_good_at: at(39000), every_s: 0 };

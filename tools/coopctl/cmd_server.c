@@ -6,9 +6,14 @@
 #include "base/auto.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHOW_EVERY_US 500000
 
 /* --- blobs --- */
 
@@ -67,10 +72,11 @@ const struct ctl_group ctl_blobs = { "blobs", "the files of checkpoints: show, s
 static enum ctl_exit show_backup(struct ctl *c)
 {
 	static const struct print_column fields[] = {
-		{ "Running", "running", PRINT_YES },    { "Where", "dest", PRINT_TEXT },
-		{ "Began", "began_at", PRINT_TIME },    { "Ended", "ended_at", PRINT_TIME },
-		{ "Result", "result", PRINT_STATE },    { "Blobs", "blobs", PRINT_TEXT },
-		{ "  done", "blobs_done", PRINT_TEXT }, { 0 },
+		{ "Running", "running", PRINT_YES },         { "Where", "dest", PRINT_TEXT },
+		{ "Began", "began_at", PRINT_TIME },         { "Ended", "ended_at", PRINT_TIME },
+		{ "Result", "result", PRINT_STATE },         { "Blobs", "blobs", PRINT_TEXT },
+		{ "  done", "blobs_done", PRINT_TEXT },      { "Damaged", "damaged", PRINT_TEXT },
+		{ "Last good", "last_good_at", PRINT_TIME }, { 0 },
 	};
 
 	return list_show(c, "/backup", fields, NULL);
@@ -85,6 +91,55 @@ static char *whole_path(const struct ctl *c, const char *dest)
 	return here ? asprintf(&whole, "%s/%s", here, dest) < 0 ? NULL : whole : strdup(dest);
 }
 
+/* How far it is, for somebody at a terminal: a process of its own asks, while this one waits for the end. */
+_Noreturn static void keep_showing(struct ctl *c, pid_t parent)
+{
+	const struct client_request rq = { .path = "/backup", .hasty = true };
+
+	c->curl = NULL; /* the other's */
+	for (;;) {
+		struct client_answer a;
+		json_int_t           done, all;
+
+		usleep(SHOW_EVERY_US);
+		if (getppid() != parent)
+			_exit(0);
+		client_try(&a, c, &rq);
+		if (a.exit == CTL_OK && json_is_true(json_object_get(a.json, "running"))) {
+			done = json_integer_value(json_object_get(a.json, "blobs_done"));
+			all  = json_integer_value(json_object_get(a.json, "blobs"));
+			if (all > 0)
+				fprintf(stderr,
+				        "\r  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT " checkpoints\033[K",
+				        done, all);
+			else
+				fprintf(stderr, "\r  the database\033[K");
+		}
+		client_answer_free(&a);
+	}
+}
+
+/* 0: nobody looks. */
+static pid_t show_progress(struct ctl *c)
+{
+	pid_t parent = getpid(), pid = -1;
+
+	if (!c->json && !c->dry_run && isatty(STDERR_FILENO))
+		pid = fork();
+	if (pid == 0)
+		keep_showing(c, parent);
+	return pid > 0 ? pid : 0;
+}
+
+static void end_progress(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	fputs("\r\033[K", stderr);
+}
+
 static enum ctl_exit run_backup(struct ctl *c)
 {
 	static const struct print_column fields[] = {
@@ -93,6 +148,7 @@ static enum ctl_exit run_backup(struct ctl *c)
 		{ "Blobs", "blobs", PRINT_TEXT },
 		{ "  new ones", "blobs_copied", PRINT_TEXT },
 		{ "  bytes", "bytes_copied", PRINT_BYTES },
+		{ "  damaged", "damaged", PRINT_TEXT },
 		{ "Took", "took_ms", PRINT_MS },
 		{ 0 },
 	};
@@ -118,9 +174,11 @@ static enum ctl_exit run_backup(struct ctl *c)
 	if (!body)
 		return ctl_fail(c, CTL_USAGE, "usage", "the server takes names in UTF-8 only");
 
-	enum ctl_exit e = act(c, &backup, (const char *[ACT_TEXTS_MAX]){ dest },
-	                      &(struct client_request){ .body = body, .patient = true });
+	pid_t         shower = show_progress(c);
+	enum ctl_exit e      = act(c, &backup, (const char *[ACT_TEXTS_MAX]){ dest },
+	                           &(struct client_request){ .body = body, .patient = true });
 
+	end_progress(shower);
 	json_decref(body);
 	return e;
 }

@@ -138,6 +138,25 @@ static void judge_wal(struct doctor_finding *out, const struct doctor_facts *f)
 	advise(out, "something reads the database for long: end every sqlite3 shell and copy of it, then it shrinks");
 }
 
+/* Two missed ones are no accident. */
+static void judge_schedule(struct doctor_finding *out, const struct doctor_facts *f)
+{
+	int64_t age_s = f->now_s - f->backup_good_s;
+	char    age[32], every[32];
+
+	print_duration(age, sizeof(age), age_s > 0 ? age_s : 0);
+	print_duration(every, sizeof(every), f->backup_every_s);
+	if (f->backup_good_s == 0) {
+		find(out, DOCTOR_WARNING, "no backup was made yet, though one is due every %s", every);
+		advise(out, "the first comes a minute after the start at most; then see coopd's log");
+	} else if (age_s > 2 * f->backup_every_s + 3600) {
+		find(out, DOCTOR_PROBLEM, "the last good backup is %s old, though one is due every %s", age, every);
+		advise(out, "see coopd's log why; mostly the disk of backup.dir is full or not there");
+	} else {
+		find(out, DOCTOR_OK, "the last good backup is %s old; one is due every %s", age, every);
+	}
+}
+
 static void judge_backup(struct doctor_finding *out, const struct doctor_facts *f)
 {
 	int64_t age_s = f->now_s - f->backup_at_s;
@@ -146,19 +165,21 @@ static void judge_backup(struct doctor_finding *out, const struct doctor_facts *
 	print_duration(age, sizeof(age), age_s > 0 ? age_s : 0);
 	if (f->backup_runs) {
 		find(out, DOCTOR_OK, "a backup is being made");
+	} else if (f->backup == LOOK_OK && strcmp(f->backup_result, "ok") != 0) {
+		find(out, DOCTOR_PROBLEM, "the last backup failed: %s", f->backup_result);
+		advise(out, "see coopctl backup --status and coopd's log, then make another");
+	} else if (f->backup_every_s > 0) {
+		judge_schedule(out, f);
 	} else if (f->backup == LOOK_NONE && !f->is_production) {
 		find(out, DOCTOR_SKIPPED, "no backup was made since coopd started, and this is no production");
 	} else if (f->backup == LOOK_NONE) {
 		find(out, DOCTOR_WARNING, "no backup was made since coopd started");
-		advise(out, "coopctl backup DEST makes one; let a timer do it daily");
+		advise(out, "coopctl backup DEST makes one; let a timer or backup.every do it daily");
 	} else if (f->backup == LOOK_FAILED) {
 		find(out, DOCTOR_SKIPPED, "the server does not say when the last backup was");
-	} else if (strcmp(f->backup_result, "ok") != 0) {
-		find(out, DOCTOR_PROBLEM, "the last backup failed: %s", f->backup_result);
-		advise(out, "see coopctl backup --status and coopd's log, then make another");
 	} else if (age_s > BACKUP_OLD_S) {
 		find(out, DOCTOR_WARNING, "the last backup is %s old", age);
-		advise(out, "coopctl backup DEST makes another; let a timer do it daily");
+		advise(out, "coopctl backup DEST makes another; let a timer or backup.every do it daily");
 	} else {
 		find(out, DOCTOR_OK, "the last backup is %s old, and good", age);
 	}

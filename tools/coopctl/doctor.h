@@ -75,7 +75,9 @@ struct doctor_facts {
 	enum doctor_look backup;          /* LOOK_NONE: none since the start */
 	bool             backup_runs;
 	char             backup_result[64];
-	int64_t          backup_at_s;
+	int64_t          backup_at_s;    /* the end of the last */
+	int64_t          backup_good_s;  /* of the last good one; 0: not known */
+	int64_t          backup_every_s; /* 0: no schedule */
 
 	struct doctor_listener listeners[DOCTOR_LISTENERS_MAX];
 	size_t                 listener_count;

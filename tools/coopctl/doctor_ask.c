@@ -170,6 +170,10 @@ static void ask_backup(struct doctor_facts *f, struct ctl *c)
 	f->backup      = !backup ? LOOK_FAILED : value_time_ms(&ms, ended) ? LOOK_OK : LOOK_NONE;
 	if (f->backup == LOOK_OK)
 		f->backup_at_s = ms / 1000;
+	take_text(ended, sizeof(ended), backup, "last_good_at");
+	if (value_time_ms(&ms, ended))
+		f->backup_good_s = ms / 1000;
+	f->backup_every_s = json_integer_value(json_object_get(backup, "every_s"));
 	json_decref(backup);
 }
 
