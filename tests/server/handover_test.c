@@ -213,7 +213,8 @@ static void expect_all_surfaces(void)
 
 Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 {
-	static const char *const sets[] = { "limits.ws_accept_rate=1000", "limits.ws_accept_burst=1000", NULL };
+	static const char *const sets[] = { "limits.ws_accept_rate=1000", "limits.ws_accept_burst=1000",
+		                            "limits.handover_close_ms=500", NULL };
 	struct crossing          x      = { .party = NULL };
 	int                      most   = 0;
 	int64_t                  until_ms, after_ms;
@@ -223,13 +224,14 @@ Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 	x.party = party_new("upgrade", GAMES, 1);
 	party_gather(x.party, s->tunnel_port, PARTY_HOSTS_FIRST, PATIENCE_MS);
 	play_on(&x, 500);
-	pid      = hand_over();
+	server_signal(s, SIGUSR1); /* nobody waits for it, so that all play on */
 	after_ms = real_now_ms() + COMES_MS;
 	for (until_ms = real_now_ms() + PATIENCE_MS; real_now_ms() < until_ms;) {
 		play_on(&x, 100);
 		if (party_is_gathered(x.party) && has_everybody_heard_since(&x, after_ms))
 			break;
 	}
+	pid = await_successor();
 	server_adopt(s, pid);
 	party_check(x.party); /* same codes, same numbers */
 	cr_assert(party_is_gathered(x.party), "a game is lost");

@@ -71,13 +71,13 @@ Test(server_reload, proxies_and_hosts)
 	static const char odd[] = "Host: x\r\nX-Forwarded-For: nobody\r\n", host[] = "Host: coop.example.org\r\n";
 
 	cr_expect_eq(status_of(s->http_port, odd), 400, "a proxy that is believed has to name an address");
-	cr_expect_eq(status_of(s->admin_port, host), 403);
+	cr_expect_eq(status_of(s->admin_port, host), 421);
 	reload("[http]\ntrusted_proxies = 192.0.2.1\n[admin]\nhosts = coop.example.org\n", 2);
 	cr_expect_eq(status_of(s->http_port, odd), 200, "nobody else is asked");
 	cr_expect_eq(status_of(s->admin_port, host), 401, "only the token is missing");
 	reload("", 2);
 	cr_expect_eq(status_of(s->http_port, odd), 400);
-	cr_expect_eq(status_of(s->admin_port, host), 403);
+	cr_expect_eq(status_of(s->admin_port, host), 421);
 }
 
 Test(server_reload, limits)
