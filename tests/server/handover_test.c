@@ -23,7 +23,7 @@
 #define ANSWER      AUTO(rest_freep) struct http_result
 #define GAMES       100
 #define COMES_MS    2000 /* a game's mod tries again after so long */
-#define GAP_MS      4000
+#define GAP_MS      4000 /* on a machine that has time */
 #define PATIENCE_MS 30000
 
 static struct server *s;
@@ -178,6 +178,15 @@ static void play_on(struct crossing *x, int ms)
 	}
 }
 
+static bool has_everybody_come_back(const struct crossing *x)
+{
+	for (int i = 0; i < 2 * GAMES; i++) {
+		if (x->reconnects[i] == 0)
+			return false;
+	}
+	return party_is_gathered(x->party);
+}
+
 static bool has_everybody_heard_since(const struct crossing *x, int64_t since_ms)
 {
 	for (int g = 0; g < GAMES; g++) {
@@ -217,7 +226,7 @@ Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 		                            "limits.handover_close_ms=500", NULL };
 	struct crossing          x      = { .party = NULL };
 	int                      most   = 0;
-	int64_t                  until_ms, after_ms;
+	int64_t                  until_ms, back_ms = 0;
 	pid_t                    pid;
 
 	start_with(sets);
@@ -225,23 +234,24 @@ Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 	party_gather(x.party, s->tunnel_port, PARTY_HOSTS_FIRST, PATIENCE_MS);
 	play_on(&x, 500);
 	server_signal(s, SIGUSR1); /* nobody waits for it, so that all play on */
-	after_ms = real_now_ms() + COMES_MS;
 	for (until_ms = real_now_ms() + PATIENCE_MS; real_now_ms() < until_ms;) {
 		play_on(&x, 100);
-		if (party_is_gathered(x.party) && has_everybody_heard_since(&x, after_ms))
+		if (!back_ms && has_everybody_come_back(&x))
+			back_ms = real_now_ms();
+		if (back_ms && has_everybody_heard_since(&x, back_ms))
 			break;
 	}
 	pid = await_successor();
 	server_adopt(s, pid);
 	party_check(x.party); /* same codes, same numbers */
 	cr_assert(party_is_gathered(x.party), "a game is lost");
-	cr_expect(has_everybody_heard_since(&x, after_ms));
+	cr_expect(back_ms && has_everybody_heard_since(&x, back_ms), "a game is silent");
 	for (int i = 0; i < 2 * GAMES; i++)
 		most = x.reconnects[i] > most ? x.reconnects[i] : most;
 	fprintf(stderr, "hand-over with %d games: longest gap %lld ms, at most %d reconnects\n", GAMES,
 	        (long long)x.gap_ms, most);
 	cr_expect_eq(most, 1);
-	cr_expect_leq(x.gap_ms, PATIENCE_MS / 2, "%lld ms", (long long)x.gap_ms);
+	cr_expect_leq(x.gap_ms, 4 * GAP_MS, "%lld ms are too many even for a busy machine", (long long)x.gap_ms);
 	expect_all_surfaces();
 	party_free(x.party);
 }
