@@ -10,7 +10,10 @@
 #include "net/http.h"
 #include "net/net_version.h"
 #include "os/clock.h"
+#include "os/service.h"
+#include "os/successor.h"
 #include "server.h"
+#include "server_handover.h"
 #include "server_options.h"
 #include "store/blob_verify.h"
 #include "store/restore.h"
@@ -166,31 +169,44 @@ static int parse(struct command *cmd, int argc, char **argv)
 }
 
 /* The settings are good; the files that they name, and that a start needs, are looked at too. */
-static int check(const struct conf *conf)
+static bool check(const struct conf *conf, FILE *report)
 {
 	struct http_cert *cert   = NULL;
-	bool              served = http_cert_load(&cert, conf, stderr) == ERR_OK;
+	bool              served = http_cert_load(&cert, conf, report) == ERR_OK;
 
 	http_cert_free(cert);
-	if (update_check(conf, stderr) != ERR_OK || !served)
-		return 1;
-	puts("The configuration is good.");
-	return 0;
+	return update_check(conf, report) == ERR_OK && served;
+}
+
+/* Who is to take over looks at all of it before the other one leaves. */
+static int serve(struct conf *conf, const struct conf_args *args, FILE *report)
+{
+	if (report != stderr) {
+		bool is_good = check(conf, report);
+
+		handover_answer(report, is_good);
+		if (!is_good)
+			return 1;
+	}
+	return server_run(conf, args);
 }
 
 static int run(struct command *cmd)
 {
 	struct conf conf;
 
-	if (conf_load(&conf, &cmd->args, stderr) != ERR_OK)
-		return 1;
+	FILE *report = handover_report();
+	int   status = 0;
 
-	int status = 0;
+	if (conf_load(&conf, &cmd->args, report) != ERR_OK) {
+		handover_answer(report, false);
+		return 1;
+	}
 
 	if (cmd->print)
 		conf_print(&conf, stdout);
 	else if (cmd->check)
-		status = check(&conf);
+		status = check(&conf, stderr) && puts("The configuration is good.") >= 0 ? 0 : 1;
 	else if (cmd->verify)
 		status = blob_verify_main(&conf, stdout);
 	else if (cmd->restore)
@@ -198,7 +214,7 @@ static int run(struct command *cmd)
 	else if (cmd->import)
 		status = relay_import_main(&conf, cmd->import, cmd->import_check, stdout);
 	else
-		status = server_run(&conf, &cmd->args);
+		status = serve(&conf, &cmd->args, report);
 	conf_fini(&conf);
 	return status;
 }
@@ -220,6 +236,8 @@ int main(int argc, char **argv)
 
 	if (!open_standard_streams())
 		return 1;
+	service_begin();
+	successor_begin(argv);
 	clock_init();
 
 	int status = parse(&cmd, argc, argv);

@@ -19,6 +19,7 @@
 #include "health/health_serve.h"
 #include "lobby/lobby_serve.h"
 #include "net/http.h"
+#include "net/inherit.h"
 #include "net/listen.h"
 #include "net/loop.h"
 #include "net/tcp.h"
@@ -27,15 +28,18 @@
 #include "net/ws.h"
 #include "os/clock.h"
 #include "os/log.h"
+#include "os/service.h"
 #include "server_admin.h"
 #include "server_backup.h"
 #include "server_bans.h"
 #include "server_cloud.h"
 #include "server_files.h"
+#include "server_handover.h"
 #include "server_listen.h"
 #include "server_p2p.h"
 #include "server_reload.h"
 #include "server_rooms.h"
+#include "server_watch.h"
 #include "signal/signal_serve.h"
 #include "store/store.h"
 #include "tunnel/tunnel_serve.h"
@@ -77,15 +81,19 @@ struct server {
 	struct server_admin  admin;
 	struct server_backup backup;
 	struct reload       *reload;
+	struct handover     *handover;
+	struct watch         watch;
 	struct listeners     tunnel_plain, tunnel_tls, http_plain, http_tls, signal_plain, signal_tls;
 	int64_t              http_leaving;
 	struct server_files  asked;    /* limits as they were set; they may be lower now */
 	int                  to_close; /* listeners' libraries that still have connections, once stopping */
 	bool                 stopping;
-	bool                 has_lost; /* something that it had promised to keep; known once it is taken down */
+	struct timer         close_time; /* how long connections may take to end, at a hand-over */
+	bool                 has_lost;   /* something that it had promised to keep; known once it is taken down */
 };
 
 static void on_stop(void *arg);
+static void on_hand_over(void *arg);
 
 static bool build_admin(struct server *s)
 {
@@ -100,18 +108,19 @@ static bool build_admin(struct server *s)
 		                        .http         = &s->http,
 		                        .rooms_status = &s->rooms.status };
 
-	struct server_admin_parts parts = { .tunnel   = s->conf->tunnel_enable ? s->tunnel : NULL,
-		                            .cloud    = s->cloud,
-		                            .lobby    = s->lobby,
-		                            .signal   = s->signal,
-		                            .rooms    = s->rooms.rooms,
-		                            .p2p      = s->conf->p2p_enable ? s->p2p.p2p : NULL,
-		                            .bans     = &s->bans,
-		                            .ws       = s->ws,
-		                            .health   = &s->health,
-		                            .backup   = s->backup.backup,
-		                            .stop     = on_stop,
-		                            .stop_arg = s };
+	struct server_admin_parts parts = { .tunnel    = s->conf->tunnel_enable ? s->tunnel : NULL,
+		                            .cloud     = s->cloud,
+		                            .lobby     = s->lobby,
+		                            .signal    = s->signal,
+		                            .rooms     = s->rooms.rooms,
+		                            .p2p       = s->conf->p2p_enable ? s->p2p.p2p : NULL,
+		                            .bans      = &s->bans,
+		                            .ws        = s->ws,
+		                            .health    = &s->health,
+		                            .backup    = s->backup.backup,
+		                            .stop      = on_stop,
+		                            .hand_over = on_hand_over,
+		                            .arg       = s };
 
 	return server_admin_build(&s->admin, s->loop, s->store, s->conf, &parts);
 }
@@ -322,14 +331,8 @@ static void on_all_closed(void *arg)
 		loop_stop(s->loop);
 }
 
-static void on_stop(void *arg)
+static void stop(struct server *s)
 {
-	struct server *s = arg;
-
-	if (s->stopping) { /* somebody is impatient: clients get no close, what is kept is committed all the same */
-		loop_stop(s->loop);
-		return;
-	}
 	s->stopping = true;
 	log_info("server", 0, "stops", "version=%s", COOPD_VERSION);
 	health_set(&s->health, HEALTH_DRAINING);
@@ -348,6 +351,91 @@ static void on_stop(void *arg)
 	server_p2p_stop(&s->p2p);
 	if (s->tcp)
 		tcp_stop(s->tcp, on_all_closed, s);
+}
+
+static void on_stop(void *arg)
+{
+	struct server *s = arg;
+
+	handover_cancel(s->handover);
+	s->admin.passes_on = false;
+	watch_stopping(&s->watch);
+	if (s->stopping) /* somebody is impatient: clients get no close, what is kept is committed all the same */
+		loop_stop(s->loop);
+	else
+		stop(s);
+}
+
+/* Handing over */
+
+static void on_accept_end(void *arg)
+{
+	struct server *s = arg;
+
+	s->admin.passes_on = true;
+	ws_accept_end(s->ws);
+	if (s->tcp)
+		tcp_accept_end(s->tcp);
+	if (s->http)
+		http_accept_end(s->http);
+	if (s->rooms.status)
+		http_accept_end(s->rooms.status);
+	server_admin_accept_end(&s->admin);
+}
+
+static void on_close_time(struct timer *t, int64_t now_ms)
+{
+	(void)now_ms;
+	loop_stop(CONTAINER(t, struct server, close_time)->loop);
+}
+
+static void on_leave(void *arg)
+{
+	struct server *s = arg;
+
+	if (s->stopping)
+		return;
+	timer_set(s->loop, &s->close_time, loop_now_ms(s->loop) + s->conf->limits.handover_close_ms);
+	stop(s);
+}
+
+/* Nothing came of it: who plays here is to have it as before. */
+static void on_stay(void *arg)
+{
+	struct server *s = arg;
+
+	if (!s->stopping)
+		drain_end(&s->admin.drain);
+}
+
+static void on_hand_over(void *arg)
+{
+	struct server *s = arg;
+
+	handover_begin(s->handover);
+}
+
+static bool build_handover(struct server *s)
+{
+	struct handover_parts parts = { .accept_end = on_accept_end, .leave = on_leave, .stay = on_stay, .arg = s };
+
+	timer_init(&s->close_time, on_close_time);
+	watch_init(&s->watch, s->loop, s->store, &s->conf->limits);
+	s->handover       = handover_new(s->loop, &s->conf->limits, &parts);
+	s->admin.handover = s->handover;
+	return s->handover && loop_on_signal(s->loop, SIGUSR1, on_hand_over, s) == ERR_OK;
+}
+
+static void on_reloaded(void *arg)
+{
+	struct server *s = arg;
+
+	ws_reload(s->ws);
+	if (s->http)
+		http_reload(s->http);
+	if (s->rooms.status)
+		http_reload(s->rooms.status);
+	server_admin_reload(&s->admin);
 }
 
 static void on_reload(void *arg)
@@ -375,7 +463,6 @@ static void on_poke(void *arg)
 
 static bool take_signals(struct server *s, const struct conf_args *args)
 {
-
 	struct reload_parts parts = { .ws           = s->ws,
 		                      .tls_watch    = &s->tls_watch,
 		                      .tcp          = s->tcp,
@@ -383,13 +470,15 @@ static bool take_signals(struct server *s, const struct conf_args *args)
 		                      .lobby        = s->lobby,
 		                      .signal       = s->signal,
 		                      .signal_token = s->signal_token,
+		                      .taken        = on_reloaded,
+		                      .arg          = s,
 		                      .asked        = s->asked };
 
 	s->reload       = reload_new(s->loop, &parts, s->conf, args);
 	s->admin.reload = s->reload;
 	if (!s->reload || loop_on_signal(s->loop, SIGTERM, on_stop, s) != ERR_OK ||
 	    loop_on_signal(s->loop, SIGINT, on_stop, s) != ERR_OK ||
-	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK)
+	    loop_on_signal(s->loop, SIGHUP, on_reload, s) != ERR_OK || !build_handover(s))
 		return false;
 #ifdef COOP_TEST_CLOCK
 	return loop_on_signal(s->loop, SIGUSR2, on_poke, s) == ERR_OK;
@@ -516,6 +605,8 @@ static void take_down(struct server *s)
 	if (s->loop)
 		loop_end_asks(s->loop);
 	server_backup_stop(&s->backup);
+	if (s->handover)
+		handover_end_asks(s->handover);
 	server_admin_stop(&s->admin);
 	if (s->http)
 		http_stop(s->http);
@@ -528,6 +619,8 @@ static void take_down(struct server *s)
 	if (s->lobby)
 		lobby_master_finish(s->lobby);
 	server_rooms_finish(&s->rooms);
+	if (s->handover)
+		handover_pass_on(s->handover);
 	if (s->store)
 		store_stop(s->store);
 	if (s->loop)
@@ -564,6 +657,13 @@ static void take_down(struct server *s)
 	wipe_secret(s->signal_token, sizeof(s->signal_token));
 }
 
+static void take_inherited(void)
+{
+	struct service_socket sockets[SERVICE_SOCKETS_MAX];
+
+	inherit_begin(sockets, service_sockets(sockets));
+}
+
 int server_run(struct conf *conf, const struct conf_args *args)
 {
 	struct server s = { .conf = conf };
@@ -574,13 +674,17 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 
-	bool ok = share_files(&s) && build(&s);
+	take_inherited();
+
+	bool ok = share_files(&s) && handover_wait(conf) && build(&s);
 
 	if (ok) {
+		inherit_finish();
 		ok = take_signals(&s, args) && start(&s);
 		if (ok) {
 			health_set(&s.health, HEALTH_READY);
 			greet(&s);
+			watch_ready(&s.watch);
 			loop_run(s.loop);
 		} else {
 			log_error("server", 0, "does-not-start", "see the lines above");
@@ -592,5 +696,6 @@ int server_run(struct conf *conf, const struct conf_args *args)
 	else if (ok)
 		log_info("server", 0, "stopped", "everything kept is committed");
 	log_stop();
+	handover_finish(s.handover);
 	return ok && !s.has_lost ? 0 : 1;
 }

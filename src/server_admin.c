@@ -58,11 +58,18 @@ static enum err do_reload(struct admin_reload *out, void *server, bool only_try)
 	return e;
 }
 
-static void do_drain(void *server, int64_t deadline_s)
+static void do_drain(void *server, int64_t deadline_s, bool hands_over)
 {
 	struct server_admin *s = server;
 
-	drain_begin(&s->drain, deadline_s);
+	drain_begin(&s->drain, deadline_s, hands_over);
+}
+
+static enum err do_hand_over(pid_t *pid, char text[SUCCESSOR_TEXT_BYTES], void *server, bool only_try)
+{
+	struct server_admin *s = server;
+
+	return handover_ask(pid, text, s->handover, only_try);
 }
 
 static void do_undrain(void *server)
@@ -77,24 +84,29 @@ static void look_at_drain(struct admin_drain *out, void *server)
 	const struct server_admin *s = server;
 
 	*out = (struct admin_drain){ .is_on       = s->drain.is_on,
+		                     .hands_over  = s->drain.hands_over,
 		                     .since_ms    = s->drain.since_ms,
 		                     .deadline_ms = s->drain.deadline_ms };
 }
 
 static void prepare_control(struct server_admin *s, struct loop *loop, const struct server_admin_parts *parts)
 {
-	struct drain_parts whom = { .health   = parts->health,
-		                    .tunnel   = parts->tunnel,
-		                    .lobby    = parts->lobby,
-		                    .rooms    = parts->rooms,
-		                    .p2p      = parts->p2p,
-		                    .stop     = parts->stop,
-		                    .stop_arg = parts->stop_arg };
+	struct drain_parts whom = { .health    = parts->health,
+		                    .tunnel    = parts->tunnel,
+		                    .lobby     = parts->lobby,
+		                    .rooms     = parts->rooms,
+		                    .p2p       = parts->p2p,
+		                    .stop      = parts->stop,
+		                    .hand_over = parts->hand_over,
+		                    .arg       = parts->arg };
 
 	drain_init(&s->drain, loop, &whom);
-	s->control = (struct admin_control){
-		.server = s, .reload = do_reload, .drain = do_drain, .undrain = do_undrain, .look = look_at_drain
-	};
+	s->control = (struct admin_control){ .server    = s,
+		                             .reload    = do_reload,
+		                             .drain     = do_drain,
+		                             .hand_over = do_hand_over,
+		                             .undrain   = do_undrain,
+		                             .look      = look_at_drain };
 }
 
 /* --- Building --- */
@@ -168,7 +180,7 @@ static bool build_events(struct server_admin *s, struct loop *loop, struct store
 		fputs("coopd: there is no memory for the operators' events.\n", stderr);
 		return false;
 	}
-	return listen_unix(&s->events_socket, conf->admin_events_socket, stderr) == ERR_OK &&
+	return listeners_bind_unix(&s->events_socket, "admin.events_socket", conf->admin_events_socket) &&
 	       listeners_bind(&s->events_tcp, "admin.events_listen", &conf->admin_events_listen);
 }
 
@@ -198,21 +210,21 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 		fprintf(stderr, "coopd: the operator's API does not start: %s.\n", err_people(e));
 		return false;
 	}
-	return listen_unix(&s->socket, conf->admin_socket, stderr) == ERR_OK &&
+	return listeners_bind_unix(&s->socket, "admin.socket", conf->admin_socket) &&
 	       listeners_bind(&s->tcp, "admin.listen", &conf->admin_listen) && build_events(s, loop, store);
 }
 
 static bool start_unix(struct server_admin *s)
 {
-	struct http_listen on   = { .fd = s->socket };
+	struct http_listen on   = { .fd = s->socket.fd };
 	struct admin_door  door = {
 		 .name = "admin", .on = &on, .count = 1, .connections_max = s->conf->limits.admin_connections
 	};
 	char place[PLACE_BYTES];
 
-	text_format(place, sizeof(place), "unix:%s", s->conf->admin_socket);
+	text_format(place, sizeof(place), "unix:%s", s->socket.path);
 	listen_announce("admin", place, "");
-	s->socket = 0;
+	s->socket.fd = 0;
 	return admin_start(&s->by_socket, s->api, &door, NULL, 0) == ERR_OK;
 }
 
@@ -236,13 +248,12 @@ static bool start_events(struct server_admin *s)
 {
 	struct addr bound;
 	char        place[PLACE_BYTES];
-	int         fd = s->events_socket;
+	int         fd = s->events_socket.fd;
 
-	text_format(place, sizeof(place), "unix:%s", s->conf->admin_events_socket);
+	text_format(place, sizeof(place), "unix:%s", s->events_socket.path);
 	listen_announce("admin-events", place, "");
 	listeners_announce(&s->events_tcp, "admin-events");
-	s->events_socket     = 0;
-	s->has_events_socket = true;
+	s->events_socket.fd = 0;
 	if (ws_listen_door(s->ws, fd) != ERR_OK)
 		return false;
 	while (listeners_take(&s->events_tcp, &fd, &bound)) {
@@ -256,6 +267,22 @@ static bool start_events(struct server_admin *s)
 bool server_admin_start(struct server_admin *s)
 {
 	return !s->api || (start_unix(s) && start_tcp(s) && start_events(s));
+}
+
+void server_admin_reload(struct server_admin *s)
+{
+	if (s->by_socket)
+		admin_reload_proxies(s->by_socket);
+	if (s->by_tcp)
+		admin_reload_proxies(s->by_tcp);
+}
+
+void server_admin_accept_end(struct server_admin *s)
+{
+	if (s->by_socket)
+		admin_accept_end(s->by_socket);
+	if (s->by_tcp)
+		admin_accept_end(s->by_tcp);
 }
 
 void server_admin_leave(struct server_admin *s)
@@ -272,22 +299,26 @@ void server_admin_poke(struct server_admin *s)
 		admin_poke(s->by_tcp);
 }
 
+/* Still under the data folder's lock. */
+static void end_unix(const struct server_admin *s, struct unix_listener *l)
+{
+	if (l->path[0] && l->is_ours && !s->passes_on)
+		unlink(l->path);
+	if (l->fd > 0)
+		close(l->fd);
+	*l = (struct unix_listener){ 0 };
+}
+
 void server_admin_stop(struct server_admin *s)
 {
 	if (s->reload)
 		reload_end_asks(s->reload);
 	if (s->by_tcp)
 		admin_stop(s->by_tcp);
-	if (s->by_socket) {
+	if (s->by_socket)
 		admin_stop(s->by_socket);
-		unlink(s->conf->admin_socket); /* still under the data folder's lock */
-	}
-	if (s->socket > 0)
-		close(s->socket);
-	if (s->has_events_socket)
-		unlink(s->conf->admin_events_socket);
-	if (s->events_socket > 0)
-		close(s->events_socket);
+	end_unix(s, &s->socket);
+	end_unix(s, &s->events_socket);
 	listeners_close(&s->tcp);
 	listeners_close(&s->events_tcp);
 }

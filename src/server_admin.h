@@ -16,6 +16,7 @@
 #include "rooms/rooms_serve.h"
 #include "server_bans.h"
 #include "server_drain.h"
+#include "server_handover.h"
 #include "server_listen.h"
 #include "server_reload.h"
 #include "signal/signal_serve.h"
@@ -33,13 +34,14 @@ struct server_admin { /* all zeros: not wanted */
 	const struct conf   *conf;
 	const struct health *health;
 	struct drain         drain;
-	struct reload       *reload; /* set by the server before start */
-	int                  socket; /* listening, until by_socket has it; 0: none */
+	struct reload       *reload;   /* set by the server before start */
+	struct handover     *handover; /* the same */
+	struct unix_listener socket;   /* fd 0 once by_socket has it */
 	struct listeners     tcp;
 	struct ws           *ws;
 	struct admin_events *events;
-	int                  events_socket;     /* listening, until the door has it; 0: none */
-	bool                 has_events_socket; /* its file is to be removed */
+	struct unix_listener events_socket; /* fd 0 once the door has it */
+	bool                 passes_on;     /* another process has the listening sockets too: their files stay */
 	struct listeners     events_tcp;
 };
 
@@ -56,8 +58,9 @@ struct server_admin_parts {
 	/* What operators do to the whole. */
 	struct health *health;
 	struct backup *backup;
-	void (*stop)(void *arg); /* as SIGTERM does; loop thread */
-	void *stop_arg;
+	void (*stop)(void *arg);      /* as SIGTERM does; loop thread */
+	void (*hand_over)(void *arg); /* as SIGUSR1 does; loop thread */
+	void *arg;
 };
 
 /* Adds the routes of all parts to s->api. */
@@ -68,6 +71,12 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
                         const struct server_admin_parts *parts);
 bool server_admin_start(struct server_admin *s);
 void server_admin_poke(struct server_admin *s);
+
+/* The settings have changed. Loop thread. */
+void server_admin_reload(struct server_admin *s);
+
+/* Takes no connection any more; those that are there stay. The sockets stay open, for who has them too. Loop thread, once started. */
+void server_admin_accept_end(struct server_admin *s);
 
 /* The server ends: viewers get what happened up to now. Before ws_stop. */
 void server_admin_leave(struct server_admin *s);

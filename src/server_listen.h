@@ -6,6 +6,7 @@
 
 #include "conf/conf.h"
 #include "net/addr.h"
+#include "net/inherit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +19,9 @@ struct listeners { /* all zeros: none */
 	size_t      count;
 };
 
-/* Listens on all of these addresses. False, after a sentence on standard error that names the setting, when one cannot be had. */
+/*
+ * A socket that came with the start (net/inherit.h) is taken before one is opened. Listens on all of these addresses. False, after a sentence on standard error that names the setting, when one cannot be had.
+ */
 bool listeners_bind(struct listeners *out, const char *setting, const struct conf_list *words);
 
 /*
@@ -26,6 +29,16 @@ bool listeners_bind(struct listeners *out, const char *setting, const struct con
  */
 bool listeners_bind_both(struct listeners *tcp, struct listeners *udp, const char *setting,
                          const struct conf_list *words);
+
+/* One unix socket. */
+struct unix_listener { /* all zeros: none */
+	int  fd;
+	char path[INHERIT_PATH_BYTES]; /* where it is; not always what the setting says */
+	bool is_ours;                  /* its file is to be removed at the end */
+};
+
+/* The same; under the data folder's lock. */
+bool listeners_bind_unix(struct unix_listener *out, const char *setting, const char *path);
 
 /* Says in the log where they are. */
 void listeners_announce(const struct listeners *l, const char *part);

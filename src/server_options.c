@@ -97,7 +97,8 @@ void server_options_print_man(FILE *out)
 	roff_paragraphs(out, what);
 	fputs(".PP\nIt serves until SIGTERM or SIGINT, and then stops in good order; SIGHUP has it read the "
 	      "configuration "
-	      "again.\nIts log goes to standard error.\n.BR coopctl (1)\nlooks after it while it runs.\n.SH OPTIONS\n",
+	      "again, SIGUSR1 hand over to a new process.\nIts log goes to standard error.\n.BR coopctl (1)\nlooks "
+	      "after it while it runs.\n.SH OPTIONS\n",
 	      out);
 	for (size_t i = 0; i < SERVER_OPTIONS; i++) {
 		fputs(".TP\n\\fB\\-\\-", out);

@@ -5,9 +5,11 @@
 
 #include "base/auto.h"
 #include "base/event.h"
+#include "base/metric.h"
 #include "base/text.h"
 #include "net/addr.h"
 #include "os/log.h"
+#include "os/service.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -84,21 +86,29 @@ static void keep_all_lowered(struct conf *fresh, const struct reload *r)
 	keep_lowered(&fresh->limits.admin_viewers, r->parts.asked.admin_viewers, r->running->limits.admin_viewers);
 }
 
-/* Texts of a reload that was taken; they are the result's. */
-static void apply_to(struct reload *r, FILE *out, FILE *changed)
+static void use_certs(struct reload *r)
 {
-	keep_all_lowered(&r->found.fresh, r);
-	conf_reload(r->running, &r->found.fresh, out, changed);
 	ws_cert_use(r->parts.ws, r->found.cert);
 	tls_watch_use(r->parts.tls_watch, r->found.cert);
 	if (r->parts.tcp)
 		tcp_cert_use(r->parts.tcp, r->found.cert);
 	if (*r->parts.http)
 		http_cert_use(*r->parts.http, r->found.http_cert);
+}
+
+/* Texts of a reload that was taken; they are the result's. */
+static void apply_to(struct reload *r, FILE *out, FILE *changed)
+{
+	keep_all_lowered(&r->found.fresh, r);
+	conf_reload(r->running, &r->found.fresh, out, changed);
+	r->parts.taken(r->parts.arg);
+	if (*r->running->tls_cert) /* listeners with TLS do not come in a reload */
+		use_certs(r);
 	if (r->parts.lobby)
 		lobby_reload(r->parts.lobby, r->running);
 	if (r->parts.signal)
 		signal_reload(r->parts.signal, r->running, r->parts.signal_token);
+	metric_set(M_CLOUD_MAX_BYTES, r->running->limits.cloud_total);
 	log_set_level((enum log_level)r->running->log_level);
 	addr_log_whole(r->running->log_addresses == CONF_SCALE_full);
 	log_info("server", 0, "reloads", "done");
@@ -231,6 +241,7 @@ static void take(struct loop_post *post)
 		e = e == ERR_NOMEM ? e : ERR_INVALID;
 	}
 	free(TAKE(r->report));
+	service_tell("READY=1");
 	tell(r, e, &result);
 	if (r->again)
 		reload_begin(r);
@@ -243,9 +254,9 @@ static enum err load(struct loaded *l, const struct reload *r, FILE *report)
 
 	if (e != ERR_OK)
 		return e;
-	e = tls_cert_load(&l->cert, r->running, report);
+	e = tls_cert_load(&l->cert, &l->fresh, report);
 	if (e == ERR_OK)
-		e = http_cert_load(&l->http_cert, r->running, report);
+		e = http_cert_load(&l->http_cert, &l->fresh, report);
 	if (e != ERR_OK)
 		forget(l);
 	return e;
@@ -376,9 +387,11 @@ void reload_begin(struct reload *r)
 	pthread_mutex_lock(&r->lock);
 	r->begun++;
 	pthread_mutex_unlock(&r->lock);
+	service_tell_reloading();
 	r->under_way = pthread_create(&r->thread, NULL, read_conf, r) == 0;
 	if (!r->under_way) {
 		log_error("server", 0, "reloads", "nothing changed; no thread could be started");
+		service_tell("READY=1");
 		tell(r, ERR_NOMEM, &(struct reload_result){ 0 });
 	}
 }

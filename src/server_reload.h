@@ -26,7 +26,9 @@ struct reload_parts {
 	struct lobby_master       *lobby;        /* NULL: there is none */
 	struct signal_relay       *signal;       /* the same */
 	const char                *signal_token; /* of data/secrets */
-	struct server_files        asked;        /* limits as they were set, where there was no room for so much */
+	void (*taken)(void *arg); /* settings have changed, for whoever else made something of them; loop thread */
+	void               *arg;
+	struct server_files asked; /* limits as they were set, where there was no room for so much */
 };
 
 /* All must outlive it, but parts, which is copied. NULL when out of memory. */

@@ -85,7 +85,7 @@ function leftText(left) {
 }
 
 function drainFacts(d) {
-	return d.draining ? facts([["State", pill("draining", "warn")], ["Since", time(d.since_at)], ["Stops", time(d.deadline_at, "not by itself")], ["Left", leftText(d.left)]])
+	return d.draining ? facts([["State", pill("draining", "warn")], ["Since", time(d.since_at)], [d.hand_over ? "Hands over" : "Stops", time(d.deadline_at, "not by itself")], ["Left", leftText(d.left)]])
 		: facts([["State", pill("not draining", "good")]]);
 }
 

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/event.h"
 #include "base/text.h"
+#include "conf/conf_lock.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "store/ban.h"
@@ -192,12 +193,13 @@ static bool meets_proxy(const struct addr_net *net, const struct conf *conf)
 {
 	const struct conf_list *words = &conf->http_trusted_proxies;
 	struct addr_net         proxy;
+	bool                    meets = false;
 
-	for (size_t i = 0; i < words->count; i++) {
-		if (addr_net_parse(&proxy, words->words[i]) == ERR_OK && addr_net_meets(net, &proxy))
-			return true;
-	}
-	return false;
+	conf_hold();
+	for (size_t i = 0; i < words->count && !meets; i++)
+		meets = addr_net_parse(&proxy, words->words[i]) == ERR_OK && addr_net_meets(net, &proxy);
+	conf_let_go();
+	return meets;
 }
 
 /* Whether it may hit more than the operator means. */

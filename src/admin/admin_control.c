@@ -1,5 +1,5 @@
 /*
- * Reload, drain, backup.
+ * Reload, drain, hand-over, backup.
  */
 #include "admin/admin_control.h"
 
@@ -65,6 +65,7 @@ struct looking {
 	struct admin_control *control;
 	struct admin_drain    drain;
 	int64_t               deadline_s; /* of a drain that begins */
+	bool                  hands_over;
 };
 
 static void look(void *arg)
@@ -78,8 +79,19 @@ static void begin_drain(void *arg)
 {
 	struct looking *l = arg;
 
-	l->control->drain(l->control->server, l->deadline_s);
+	l->control->drain(l->control->server, l->deadline_s, l->hands_over);
 	look(l);
+}
+
+/* It leaves as soon as this is answered. */
+static void note_leaving(void *arg)
+{
+	struct looking *l = arg;
+
+	look(l);
+	if (!l->drain.is_on)
+		l->drain.since_ms = clock_wall_ms();
+	l->drain.is_on = l->drain.hands_over = true;
 }
 
 static void end_drain(void *arg)
@@ -96,13 +108,12 @@ static void put_left(struct json *j)
 		const char *name;
 		enum metric metric;
 	} rows[] = {
-		{ "games", M_TUNNEL_GAMES },
-		{ "friends", M_TUNNEL_FRIENDS },
-		{ "lobbies", M_LOBBIES },
-		{ "rooms", M_ROOMS_OPEN },
-		{ "room_players", M_ROOMS_PLAYERS },
-		{ "p2p_sessions", M_P2P_SESSIONS },
-		{ "uploads", M_CLOUD_UPLOADS_NOW },
+		{ "games", M_TUNNEL_GAMES },         { "hosts", M_TUNNEL_HOSTS },
+		{ "friends", M_TUNNEL_FRIENDS },     { "lobbies", M_LOBBIES },
+		{ "signal", M_SIGNAL_PEERS },        { "rooms", M_ROOMS_OPEN },
+		{ "room_players", M_ROOMS_PLAYERS }, { "p2p_rooms", M_P2P_ROOMS },
+		{ "p2p_sessions", M_P2P_SESSIONS },  { "uploads", M_CLOUD_UPLOADS_NOW },
+		{ "transfers", M_HTTP_TRANSFERS },
 	};
 	struct json *left = json_object_new();
 
@@ -118,6 +129,7 @@ static struct json *drain_json(const struct admin_drain *d)
 	if (!j)
 		return NULL;
 	json_put_bool(j, "draining", d->is_on);
+	json_put_bool(j, "hand_over", d->hands_over);
 	api_put_time(j, "since_at", d->is_on ? d->since_ms : 0);
 	api_put_time(j, "deadline_at", d->is_on ? d->deadline_ms : 0);
 	put_left(j);
@@ -141,10 +153,13 @@ static enum err do_drain(struct api_call *c, struct looking *l, void (*run)(void
 	struct json *j;
 
 	if (c->dry_run && run == begin_drain)
-		l->drain = (struct admin_drain){ .is_on    = true,
-			                         .since_ms = l->drain.is_on ? l->drain.since_ms : clock_wall_ms(),
+		l->drain = (struct admin_drain){ .is_on      = true,
+			                         .hands_over = l->hands_over,
+			                         .since_ms   = l->drain.is_on ? l->drain.since_ms : clock_wall_ms(),
 			                         .deadline_ms =
 			                                 l->deadline_s ? clock_wall_ms() + l->deadline_s * 1000 : 0 };
+	if (c->dry_run && run == note_leaving)
+		l->drain = (struct admin_drain){ .is_on = true, .hands_over = true, .since_ms = clock_wall_ms() };
 	if (c->dry_run && run == end_drain)
 		l->drain.is_on = false;
 	j = e == ERR_OK ? drain_json(&l->drain) : NULL;
@@ -177,6 +192,42 @@ static enum err on_undrain(struct api_call *c, void *part)
 	struct looking l = { .control = part };
 
 	return do_drain(c, &l, end_drain);
+}
+
+/* --- Hand-over --- */
+
+/* At once: the answer comes when the new process stands by, and this one still serves for a moment. */
+static enum err hand_over(struct api_call *c, struct admin_control *control, bool only_try)
+{
+	AUTO(auto_free) char *text = malloc(SUCCESSOR_TEXT_BYTES);
+	pid_t                 pid  = 0;
+	enum err              e    = text ? control->hand_over(&pid, text, control->server, only_try) : ERR_NOMEM;
+
+	if (e == ERR_INVALID) {
+		text[strlen(text) - (*text && text[strlen(text) - 1] == '\n')] = '\0';
+		return api_problem(c, e, "nothing changed, the new process cannot take over: %s", text);
+	}
+	if (e == ERR_EXISTS)
+		return api_problem(c, e, "a hand-over is under way already");
+	if (pid > 0)
+		api_target(c, "process %ld", (long)pid);
+	return e;
+}
+
+/* With a deadline it is tried now, so that what would go wrong then is known before anybody is sent away. */
+static enum err on_hand_over(struct api_call *c, void *part)
+{
+	static const char *const known[] = { "deadline_s", NULL };
+	struct looking           l       = { .control = part, .hands_over = true };
+	enum err                 e       = api_body_only(c, known);
+
+	if (e == ERR_OK)
+		e = api_body_int(&l.deadline_s, c, "deadline_s", 0, DEADLINE_S_MAX, 0);
+	if (e == ERR_OK)
+		e = hand_over(c, part, c->dry_run || l.deadline_s > 0);
+	if (e != ERR_OK)
+		return e;
+	return do_drain(c, &l, l.deadline_s > 0 ? begin_drain : note_leaving);
 }
 
 /* --- Backup --- */
@@ -295,6 +346,12 @@ const struct api_route admin_control_routes[] = {
 	  .role   = API_OPERATOR,
 	  .action = "server.undrain",
 	  .handle = on_undrain },
+	{ .method = "POST",
+	  .path   = "/admin/v1/handover",
+	  .role   = API_OPERATOR,
+	  .action = "server.handover",
+	  .handle = on_hand_over,
+	  .body   = API_OBJECT },
 	{ .method = "GET", .path = "/admin/v1/backup", .role = API_VIEWER, .handle = on_backup_look },
 	{ .method = "POST",
 	  .path   = "/admin/v1/backup",

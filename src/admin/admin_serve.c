@@ -96,6 +96,16 @@ void admin_stop(struct admin *a)
 	free(a);
 }
 
+void admin_reload_proxies(struct admin *a)
+{
+	http_reload(a->http);
+}
+
+void admin_accept_end(struct admin *a)
+{
+	http_accept_end(a->http);
+}
+
 void admin_poke(struct admin *a)
 {
 	http_poke(a->http);

@@ -72,6 +72,12 @@ struct admin_door {
 enum err admin_start(struct admin **out, struct api *api, const struct admin_door *door, const struct http_part *more,
                      size_t more_count);
 
+/* As http_reload. */
+void admin_reload_proxies(struct admin *a);
+
+/* As http_accept_end. */
+void admin_accept_end(struct admin *a);
+
 /* As http_stop. The unix socket's file stays; it is the caller's. */
 void admin_stop(struct admin *a);
 

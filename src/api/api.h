@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define API_BODY_BYTES_MAX 65536
-#define API_PROBLEM_BYTES  200
+#define API_PROBLEM_BYTES  1024
 #define API_CURSOR_BYTES   256
 #define API_LIMIT_MAX      1000
 #define API_LIMIT_DEFAULT  100

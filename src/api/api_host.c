@@ -4,6 +4,7 @@
  */
 #include "api/api.h"
 #include "base/text.h"
+#include "conf/conf_lock.h"
 #include "net/addr.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ bool api_host_is_ours(const struct conf *conf, const char *host)
 {
 	const struct conf_list *own = &conf->admin_hosts;
 	char                    name[HOST_BYTES_MAX + 1];
-	size_t                  len = host && strlen(host) <= HOST_BYTES_MAX ? name_length(host) : 0;
+	bool                    is_own = false;
+	size_t                  len    = host && strlen(host) <= HOST_BYTES_MAX ? name_length(host) : 0;
 
 	if (len == 0)
 		return false;
@@ -48,11 +50,11 @@ bool api_host_is_ours(const struct conf *conf, const char *host)
 	name[len] = '\0';
 	if (is_loopback_name(name))
 		return true;
-	for (size_t i = 0; i < own->count; i++) {
-		if (text_same_nocase(own->words[i], name) || text_same_nocase(own->words[i], host))
-			return true;
-	}
-	return false;
+	conf_hold();
+	for (size_t i = 0; i < own->count && !is_own; i++)
+		is_own = text_same_nocase(own->words[i], name) || text_same_nocase(own->words[i], host);
+	conf_let_go();
+	return is_own;
 }
 
 bool api_origin_is_own(const char *origin, const char *host)

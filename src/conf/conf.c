@@ -10,6 +10,7 @@
 #include "conf/conf_credential.h"
 #include "conf/conf_env.h"
 #include "conf/conf_file.h"
+#include "conf/conf_lock.h"
 #include "conf/conf_table.h"
 #include "conf/conf_value.h"
 #include "os/file.h"
@@ -457,6 +458,26 @@ void conf_fini(struct conf *c)
 	*c = (struct conf){ 0 };
 }
 
+/* Other threads read limits while they change, each by itself. */
+static bool take_over(struct conf *running, const struct conf_row *row, const char *text, struct conf_why *why)
+{
+	void   *at = conf_field(running, row);
+	int64_t value;
+
+	if (row->type != CONF_TYPE_LIMIT)
+		return conf_value_parse(at, row, text, why);
+	if (!conf_value_parse(&value, row, text, why))
+		return false;
+	__atomic_store_n((int64_t *)at, value, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* What is empty stands for a part that is not there, which does not come or go in a reload. */
+static bool is_taken(const struct conf_row *row, const char *before, const char *after)
+{
+	return conf_can_reload(row) && (!(row->flags & CHANGE) || (before && *before && after && *after));
+}
+
 static void reload_row(struct conf *running, const struct conf *fresh, size_t id, FILE *report, FILE *changed,
                        bool do_take)
 {
@@ -468,13 +489,13 @@ static void reload_row(struct conf *running, const struct conf *fresh, size_t id
 
 	if (before && after && strcmp(before, after) == 0)
 		return;
-	if (!(row->flags & RELOAD)) {
+	if (!is_taken(row, before, after)) {
 		fprintf(report, "%s: %s.%s has changed and needs a restart\n", fresh->origins[id].text, row->section,
 		        row->name);
 	} else if (!do_take) {
 		if (changed)
 			fprintf(changed, "%s.%s\n", row->section, row->name);
-	} else if (!after || !origin || !conf_value_parse(conf_field(running, row), row, after, &why)) {
+	} else if (!after || !origin || !take_over(running, row, after, &why)) {
 		fprintf(report, "%s: %s.%s stays as it is: %s\n", fresh->origins[id].text, row->section, row->name,
 		        why.text);
 	} else {
@@ -487,8 +508,10 @@ static void reload_row(struct conf *running, const struct conf *fresh, size_t id
 
 void conf_reload(struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)
 {
+	conf_hold_alone();
 	for (size_t id = 0; id < CONF_ROWS; id++)
 		reload_row(running, fresh, id, report, changed, true);
+	conf_let_go();
 }
 
 void conf_compare(const struct conf *running, const struct conf *fresh, FILE *report, FILE *changed)

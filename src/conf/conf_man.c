@@ -80,7 +80,7 @@ static void put_row(FILE *out, const struct conf_row *row)
 		fputs("; in production ", out);
 		put_default(out, row->production);
 	}
-	fputs(row->flags & RELOAD ? ". Taken while running (SIGHUP).\n" : ".\n", out);
+	fputs(conf_can_reload(row) ? ". Taken while running (SIGHUP).\n" : ".\n", out);
 }
 
 void conf_print_man(FILE *out)

@@ -47,7 +47,7 @@ enum err conf_show(struct conf_shown *out, const struct conf *c, size_t at)
 		     .help       = row->help,
 		     .unit       = row->unit,
 		     .is_secret  = (row->flags & SECRET) != 0,
-		     .can_reload = (row->flags & RELOAD) != 0,
+		     .can_reload = conf_can_reload(row),
 		     .is_default = strcmp(source, CONF_ORIGIN_DEFAULT) == 0 || strcmp(source, "production") == 0,
 		     .source     = strdup(source),
 	};
@@ -117,7 +117,7 @@ static void print_setting_row(FILE *out, const struct conf_row *row)
 	fputs(" | ", out);
 	if (row->production)
 		print_code(out, row->production);
-	fprintf(out, " | %s | ", row->flags & RELOAD ? "yes" : "");
+	fprintf(out, " | %s | ", conf_can_reload(row) ? "yes" : "");
 	print_cell(out, row->help);
 	fputs(" |\n", out);
 }
@@ -134,8 +134,8 @@ void conf_print_settings_reference(FILE *out)
 
 void conf_print_limits_reference(FILE *out)
 {
-	fputs("| limit | default | allowed | what |\n"
-	      "| --- | --- | --- | --- |\n",
+	fputs("| limit | default | allowed | SIGHUP | what |\n"
+	      "| --- | --- | --- | --- | --- |\n",
 	      out);
 	for (size_t id = 0; id < CONF_ROWS; id++) {
 		const struct conf_row *row = &conf_rows[id];
@@ -144,7 +144,7 @@ void conf_print_limits_reference(FILE *out)
 			continue;
 		fprintf(out, "| `limits.%s` | %s | ", row->name, row->development);
 		conf_value_describe(out, row);
-		fputs(" | ", out);
+		fprintf(out, " | %s | ", conf_can_reload(row) ? "yes" : "");
 		print_cell(out, row->help);
 		fputs(" |\n", out);
 	}

@@ -53,6 +53,23 @@ static const struct known_name {
 	{ "server", "log_level", CONF_ROW_log_level },
 };
 
+static const enum conf_row_id reloads[] = {
+#define RELOADS(name) CONF_ROW_limits_##name,
+#include "conf/reload.def"
+#undef RELOADS
+};
+
+bool conf_can_reload(const struct conf_row *row)
+{
+	if (row->type != CONF_TYPE_LIMIT)
+		return (row->flags & (RELOAD | CHANGE)) != 0;
+	for (size_t i = 0; i < sizeof(reloads) / sizeof(reloads[0]); i++) {
+		if (row == &conf_rows[reloads[i]])
+			return true;
+	}
+	return false;
+}
+
 static void env_name(char out[CONF_NAME_BYTES], const struct known_name *known)
 {
 	(void)text_format(out, CONF_NAME_BYTES, "COOP_%s_%s", known->section, known->name);

@@ -34,7 +34,7 @@ enum conf_type {
 };
 
 /* The flags column of conf.def. */
-enum { RELOAD = 1, SECRET = 2 };
+enum { RELOAD = 1, SECRET = 2, CHANGE = 4 };
 
 enum conf_row_id {
 #define SETTING(section, name, ...) CONF_ROW_##section##_##name,
@@ -58,6 +58,9 @@ struct conf_row {
 	const char    *unit;     /* of a limit, otherwise "" */
 	const char    *help;
 };
+
+/* Whether a reload takes a new value of this row; one of CHANGE only in place of another, and not an empty one. */
+bool conf_can_reload(const struct conf_row *row);
 
 extern const struct conf_row conf_rows[CONF_ROWS];
 

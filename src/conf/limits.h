@@ -1,5 +1,5 @@
 /*
- * The limits, made from limits.def: one int64_t per row, read only after the start.
+ * The limits, made from limits.def: one int64_t per row; those of reload.def may change at any time.
  */
 #ifndef CONF_LIMITS_H
 #define CONF_LIMITS_H

@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/metric.h"
 #include "base/text.h"
+#include "conf/conf_lock.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -52,6 +53,7 @@ struct http_listener {
 	int                 fd;
 	bool                is_tls;
 	struct MHD_Daemon  *daemon;
+	bool                is_quiet;
 };
 
 /* --- The library's callbacks --- */
@@ -361,12 +363,20 @@ static enum err start_table(struct http_server *s)
 	return http_table_init(&s->table, &cfg);
 }
 
-static void stop_threads(struct http_server *s)
+void http_accept_end(struct http_server *s)
 {
 	for (size_t i = 0; i < s->listener_count; i++) {
-		if (s->listeners[i].daemon)
-			MHD_quiesce_daemon(s->listeners[i].daemon);
+		struct http_listener *l = &s->listeners[i];
+
+		if (l->daemon && !l->is_quiet)
+			MHD_quiesce_daemon(l->daemon);
+		l->is_quiet = true;
 	}
+}
+
+static void stop_threads(struct http_server *s)
+{
+	http_accept_end(s);
 	http_table_stop(&s->table, STOP_MS);
 	/* The sockets are closed after the daemons ended: until then a thread of theirs may be about to accept. */
 	for (size_t i = 0; i < s->listener_count; i++)
@@ -473,6 +483,19 @@ void http_poke(struct http_server *s)
 size_t http_ban(struct http_server *s, const struct ban *b, bool end)
 {
 	return s->cfg.takes_banned ? 0 : http_table_ban(&s->table, b, end);
+}
+
+void http_reload(struct http_server *s)
+{
+	struct addr_nets fresh, old;
+
+	if (addr_nets_parse(&fresh, s->conf->http_trusted_proxies.words, s->conf->http_trusted_proxies.count) != ERR_OK)
+		return;
+	conf_hold_alone();
+	old        = s->trusted;
+	s->trusted = fresh;
+	conf_let_go();
+	addr_nets_fini(&old);
 }
 
 void http_cert_use(struct http_server *s, const struct http_cert *cert)

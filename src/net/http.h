@@ -254,8 +254,17 @@ enum err http_cert_load(struct http_cert **out, const struct conf *conf, FILE *r
 void     http_cert_use(struct http_server *s, const struct http_cert *cert);
 void     http_cert_free(struct http_cert *cert);
 
+/*
+ * Takes no connection any more; those that are there are served on. The listening sockets stay open: with another process that has
+ * them, who comes now waits for that one. Any thread, one at a time.
+ */
+void http_accept_end(struct http_server *s);
+
 /* Stops accepting, lets running requests end (2 s at most), closes, frees. Waits for handlers that still run. */
 void http_stop(struct http_server *s);
+
+/* Takes http.trusted_proxies from conf as it is now, for new requests; without memory they stay. On the thread that changes conf. */
+void http_reload(struct http_server *s);
 
 /* Looks at every deadline now: after the test clock was moved. Any thread. */
 void http_poke(struct http_server *s);

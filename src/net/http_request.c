@@ -5,6 +5,7 @@
 
 #include "base/metric.h"
 #include "base/text.h"
+#include "conf/conf_lock.h"
 #include "net/http_head.h"
 #include "net/proxy.h"
 
@@ -84,9 +85,12 @@ bool http_request_has_unread(const struct http_request *rq)
 bool http_is_private(const struct http_request *rq)
 {
 	const struct addr *peer = &rq->slot.peer;
+	bool               is_proxy;
 
-	return rq->session.is_tls || peer->family == ADDR_UNIX || addr_is_loopback(peer) ||
-	       addr_nets_contain(&rq->server->trusted, peer);
+	conf_hold();
+	is_proxy = addr_nets_contain(&rq->server->trusted, peer);
+	conf_let_go();
+	return rq->session.is_tls || peer->family == ADDR_UNIX || addr_is_loopback(peer) || is_proxy;
 }
 
 bool http_is_exempt(const struct http_request *rq)
@@ -202,6 +206,7 @@ static enum err read_head(struct http_head *head, struct http_request *rq, const
 	struct http_server *s = rq->server;
 	const char         *value;
 	bool                forwarded;
+	enum err            e;
 
 	http_head_init(head, s->conf->http_client_address_header);
 	read_lines(head, rq, version);
@@ -209,21 +214,26 @@ static enum err read_head(struct http_head *head, struct http_request *rq, const
 	rq->is_whole     = false;
 	rq->is_forwarded = head->has_forwarded;
 	value            = head->has_forwarded ? head->forwarded : NULL;
+	conf_hold();
 	if (s->cfg.takes_banned) /* for operators: nobody there is to be counted */
-		return addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted, value, head->forwarded_len);
-	return proxy_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted, value, head->forwarded_len,
-	                    M_PROXY_HTTP_SEEN);
+		e = addr_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted, value, head->forwarded_len);
+	else
+		e = proxy_client(&rq->client, &forwarded, &rq->slot.peer, &s->trusted, value, head->forwarded_len,
+		                 M_PROXY_HTTP_SEEN);
+	conf_let_go();
+	return e;
 }
 
 static bool is_allowed_origin(const struct conf *conf, const char *origin)
 {
-	const struct conf_list *allowed = &conf->http_allowed_origins;
+	const struct conf_list *allowed    = &conf->http_allowed_origins;
+	bool                    is_allowed = false;
 
-	for (size_t i = 0; origin && i < allowed->count; i++) {
-		if (text_same_nocase(allowed->words[i], origin))
-			return true;
-	}
-	return false;
+	conf_hold();
+	for (size_t i = 0; origin && i < allowed->count && !is_allowed; i++)
+		is_allowed = text_same_nocase(allowed->words[i], origin);
+	conf_let_go();
+	return is_allowed;
 }
 
 enum err http_guard_origin(struct http_answer *a, struct http_request *rq, void *part)

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/metric.h"
+#include "conf/conf_lock.h"
 #include "os/clock.h"
 #include "os/log.h"
 
@@ -188,7 +189,12 @@ static bool push_answer(struct http_table *t, const struct http_slot *newcomer)
 
 static bool is_limited(const struct http_table *t, const struct addr *a)
 {
-	return t->cfg.per_address_max && !addr_nets_contain(t->cfg.unlimited, a);
+	bool is_unlimited;
+
+	conf_hold();
+	is_unlimited = addr_nets_contain(t->cfg.unlimited, a);
+	conf_let_go();
+	return t->cfg.per_address_max && !is_unlimited;
 }
 
 /*

@@ -85,15 +85,20 @@ static bool begin_tcp(int fd, const struct addr *a, struct addr *bound)
 
 /*
  * The system's own buffers hold some hundred datagrams, which is what comes while the loop does something else for a
- * millisecond. Its limit for them is passed by where the process may do that. A port is not shared (SO_REUSEADDR): for UDP that
- * would let another program take what is ours.
+ * millisecond. Its limit for them is passed by where the process may do that.
  */
-static bool begin_udp(int fd, const struct addr *a, struct addr *bound)
+void listen_tune_udp(int fd)
 {
 	if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, UDP_BUFFER_BYTES))
 		set(fd, SOL_SOCKET, SO_RCVBUF, UDP_BUFFER_BYTES);
 	if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, UDP_BUFFER_BYTES))
 		set(fd, SOL_SOCKET, SO_SNDBUF, UDP_BUFFER_BYTES);
+}
+
+/* A port is not shared (SO_REUSEADDR): for UDP that would let another program take what is ours. */
+static bool begin_udp(int fd, const struct addr *a, struct addr *bound)
+{
+	listen_tune_udp(fd);
 	return bind_at(fd, a, bound);
 }
 

@@ -24,6 +24,9 @@ enum err listen_tcp(int *fd, struct addr *bound, const char *text, FILE *report)
  */
 enum err listen_udp(int *fd, struct addr *bound, const char *text, uint16_t port, FILE *report);
 
+/* Those buffers, for a UDP socket that was opened by somebody else. */
+void listen_tune_udp(int fd);
+
 /*
  * The same for a unix socket; its folder is made (0750) when missing, a stale socket is removed (call it only under the
  * data folder's lock), the socket gets mode 0660.

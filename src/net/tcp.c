@@ -108,6 +108,12 @@ void tcp_cert_use(struct tcp *t, const struct tls_cert *cert)
 		tls_cert_use(t->tls, cert);
 }
 
+void tcp_accept_end(struct tcp *t)
+{
+	loop_assert_thread(t->loop);
+	tcp_accept_stop(t);
+}
+
 void tcp_stop(struct tcp *t, void (*done)(void *arg), void *arg)
 {
 	int64_t now_ms = loop_now_ms(t->loop);

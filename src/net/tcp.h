@@ -98,6 +98,9 @@ enum err tcp_listen(struct tcp *t, int fd, const struct tcp_listen *on);
 /* For TLS listeners: before tcp_listen, and again after a reload. New handshakes get it. NULL does nothing. */
 void tcp_cert_use(struct tcp *t, const struct tls_cert *cert);
 
+/* As ws_accept_end. */
+void tcp_accept_end(struct tcp *t);
+
 /* Nobody is accepted any more, everybody is closed after what waits is sent; done when all are gone or after 5 s. */
 void tcp_stop(struct tcp *t, void (*done)(void *arg), void *arg);
 

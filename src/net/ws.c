@@ -168,6 +168,24 @@ void ws_set_door(struct ws *ws, const struct ws_door *door)
 		ws->door_route.queue_limits.control_bytes = door->handler->control_max;
 }
 
+void ws_reload(struct ws *ws)
+{
+	struct addr_nets fresh;
+
+	loop_assert_thread(ws->loop);
+	if (addr_nets_parse(&fresh, ws->conf->http_trusted_proxies.words, ws->conf->http_trusted_proxies.count) !=
+	    ERR_OK)
+		return;
+	addr_nets_fini(&ws->trusted);
+	ws->trusted = fresh;
+}
+
+void ws_accept_end(struct ws *ws)
+{
+	loop_assert_thread(ws->loop);
+	ws_accept_stop(ws);
+}
+
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg)
 {
 	int64_t now_ms = loop_now_ms(ws->loop);

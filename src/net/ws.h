@@ -118,6 +118,15 @@ const struct ws_caller *ws_conn_caller(const struct ws_conn *c);
 /* New connections get this certificate, those there are notice nothing. NULL does nothing, and so it is without TLS. */
 void ws_cert_use(struct ws *ws, const struct tls_cert *cert);
 
+/* As http_reload. */
+void ws_reload(struct ws *ws);
+
+/*
+ * Nobody is accepted any more; those that are there stay, and who is about to come in still does. With another process that has the
+ * listening sockets, who comes now waits for that one.
+ */
+void ws_accept_end(struct ws *ws);
+
 /* No new connections; every one gets a close; done is called when all are gone or 5 s (limits.ws_close_ms) are over. */
 void ws_stop(struct ws *ws, void (*done)(void *arg), void *arg);
 

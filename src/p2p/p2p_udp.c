@@ -11,11 +11,13 @@
 #include "base/text.h"
 #include "crypt/hash.h"
 #include "net/addr.h"
+#include "net/inherit.h"
 #include "net/listen.h"
 #include "os/log.h"
 #include "os/random.h"
 
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define STUN_LAST   0x03
@@ -199,6 +201,24 @@ static void unbind_from(struct p2p *p, int fds[P2P_SOCKETS], enum p2p_socket fir
 		p->bound[i].is_set = false;
 }
 
+static const char *setting_of(bool is_alt)
+{
+	return is_alt ? "p2p.alt_port" : "p2p.port";
+}
+
+/* One that came with the start, or a new one. */
+static enum err bind_one(int *fd, struct addr *bound, bool is_alt, const char *text, FILE *report)
+{
+	struct addr want;
+
+	if (addr_parse(&want, text, strlen(text), true) == ERR_OK &&
+	    inherit_inet(fd, bound, setting_of(is_alt), SOCK_DGRAM, &want, INHERIT_EXACT)) {
+		listen_tune_udp(*fd);
+		return ERR_OK;
+	}
+	return listen_udp(fd, bound, text, 0, report);
+}
+
 /* Both ports of one address. port 0 of A is chosen by the system, and B takes the same. */
 static enum err bind_address(struct p2p *p, int fds[P2P_SOCKETS], bool is_b, FILE *report)
 {
@@ -215,7 +235,7 @@ static enum err bind_address(struct p2p *p, int fds[P2P_SOCKETS], bool is_b, FIL
 		if (port == 0 && is_b)
 			port = p->bound[rows[i].is_alt ? P2P_AQ : P2P_AP].port;
 		text_format(text, sizeof(text), "%s:%lld", ip, (long long)port);
-		e = listen_udp(&fds[i], &bound, text, 0, report);
+		e = bind_one(&fds[i], &bound, rows[i].is_alt, text, report);
 		if (e != ERR_OK)
 			return e;
 		p->bound[i] = (struct p2p_endpoint){ .is_set = true, .port = bound.port };
@@ -287,6 +307,7 @@ enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
 		if (fds[i] < 0)
 			continue;
 		memcpy(bound.ip, p->bound[i].ip, sizeof(p->bound[i].ip));
+		inherit_keep(setting_of(rows[i].is_alt), fds[i]);
 		e      = udp_listen(&p->sockets[i], udp, fds[i], &bound, &handler);
 		fds[i] = -1;
 	}

@@ -42,6 +42,7 @@ struct jobs {
 	atomic_bool     batch_lost; /* the last batch was not kept; the next may be */
 	atomic_bool     half_full;
 	_Atomic int64_t batch_since_ms; /* monotonic; 0: no batch is under way */
+	_Atomic int64_t beat_us;        /* of clock_lap_us: when the thread last came round; 0: it does not run */
 };
 
 /* Whether a batch begins because of it. */
@@ -423,12 +424,20 @@ static void *run(void *arg)
 	bool         end = false;
 
 	while (!end) {
+		atomic_store(&j->beat_us, clock_lap_us());
 		if (wait_for_batch(j, &end))
 			run_batch(j);
 		if (!end)
 			j->rules.tick(j->rules.arg);
 	}
 	return NULL;
+}
+
+int64_t jobs_silent_ms(const struct jobs *j)
+{
+	int64_t beat_us = atomic_load(&j->beat_us);
+
+	return beat_us ? (clock_lap_us() - beat_us) / 1000 : 0;
 }
 
 enum err jobs_start(struct jobs *j)

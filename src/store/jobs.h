@@ -47,6 +47,9 @@ bool jobs_are_waited_for(struct jobs *j);
 void              jobs_poke(struct jobs *j);
 enum store_health jobs_health(const struct jobs *j);
 
+/* As store_silent_ms. */
+int64_t jobs_silent_ms(const struct jobs *j);
+
 /* Does all that waits and ends the thread. Jobs submitted from now on are refused. */
 void jobs_stop(struct jobs *j);
 

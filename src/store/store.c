@@ -542,6 +542,11 @@ enum store_health store_health(const struct store *s)
 	return s->blobs && blobs_are_failing(s->blobs) ? STORE_FAILING : jobs_health(s->jobs);
 }
 
+int64_t store_silent_ms(const struct store *s)
+{
+	return jobs_silent_ms(s->jobs);
+}
+
 const char *store_health_text(enum store_health h)
 {
 	static const char *const texts[] = { [STORE_OK] = "ok", [STORE_SLOW] = "slow", [STORE_FAILING] = "failing" };

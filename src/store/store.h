@@ -110,6 +110,12 @@ enum store_health store_health(const struct store *s);
 const char       *store_health_text(enum store_health h); /* "ok", "slow", "failing" */
 
 /*
+ * Any thread; never waits. For how long the store's thread has been busy with one thing, in real time: about a second at most while
+ * it has nothing to do, and also when it fails at everything; much, when a disk or a bug holds it.
+ */
+int64_t store_silent_ms(const struct store *s);
+
+/*
  * Any thread; never waits. Whether something large may be taken: free space is over limits.store_free_floor, and the
  * write-ahead log under limits.store_wal_max. Codes, games and removals go on without.
  */

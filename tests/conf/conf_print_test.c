@@ -248,7 +248,7 @@ Test(conf_print, the_references_have_a_row_for_each)
 	cr_expect_not_null(strstr(r.text, "| `log.level` | error, warn, info or debug | `info` |  | yes | least "));
 	report_free(&r);
 	conf_print_limits_reference(report_open(&r));
-	expect_table(report_text(&r), "| limit | default | allowed | what |\n", true);
-	cr_expect_not_null(strstr(r.text, "| `limits.tunnel_friends` | 8 | 1 to 32 friends | per game |\n"));
+	expect_table(report_text(&r), "| limit | default | allowed | SIGHUP | what |\n", true);
+	cr_expect_not_null(strstr(r.text, "| `limits.tunnel_friends` | 8 | 1 to 32 friends |  | per game |\n"));
 	report_free(&r);
 }

@@ -146,6 +146,7 @@ Test(coopctl_behave, mistakes_on_the_command_line_are_exit_2_and_ask_nothing)
 		{ "bans add 00112233445566", "with a slip in it" },
 		{ "bans add 192.0.2.1 --expires soon", "a time" },
 		{ "drain --status --cancel", "only one of" },
+		{ "drain --hand-over --cancel", "only one of" },
 		{ "backup", "where to" },
 		{ "campaigns download ada", "where to" },
 		{ "campaigns restore ada newest", "no version" },
@@ -291,6 +292,8 @@ Test(coopctl_behave, what_is_asked_of_the_server_is_what_the_words_say)
 		{ "web --role viewer", "POST /admin/v1/login {\"role\":\"viewer\"}" },
 		{ "drain --deadline 30m --yes", "POST /admin/v1/drain {\"deadline_s\":1800}" },
 		{ "drain --yes", "POST /admin/v1/drain {}" },
+		{ "drain --hand-over --yes", "POST /admin/v1/handover {}" },
+		{ "drain --hand-over --deadline 30m --yes", "POST /admin/v1/handover {\"deadline_s\":1800}" },
 		{ "backup /var/backups/coopd", "POST /admin/v1/backup {\"dest\":\"/var/backups/coopd\"}" },
 		{ "blobs sweep --yes", "POST /admin/v1/blobs/sweep {\"confirm\":true}" },
 		{ "boards remove-score racer laps 'Ada L.' --yes",
@@ -337,6 +340,7 @@ static const char *const destroying[] = {
 	"bans add 192.0.2.0/24",
 	"tokens revoke 3",
 	"drain",
+	"drain --hand-over",
 };
 
 /* Of what changes something, only what is tried may have been asked. */

@@ -99,6 +99,8 @@ static const struct shown {
 	{ "backup", "backup /var/backups/coopd" },
 	{ "drain", "drain --deadline 30m --yes" },
 	{ "drain_cancel", "drain --cancel" },
+	{ "drain_hand_over", "drain --hand-over --yes" },
+	{ "drain_hand_over_try", "drain --hand-over --dry-run" },
 	{ "reload", "reload" },
 	/* And only tried. */
 	{ "games_close_try", "games close 123456 --dry-run" },

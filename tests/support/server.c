@@ -167,9 +167,27 @@ static void reap(struct server *s)
 	s->pid = 0;
 }
 
+/* Successors that nobody adopted. */
+static void reap_children(void)
+{
+	FILE *list = fopen("/proc/thread-self/children", "re");
+	long  pid;
+	char  word[24];
+
+	while (list && fscanf(list, "%23s", word) == 1) {
+		pid = strtol(word, NULL, 10);
+		kill((pid_t)pid, SIGKILL);
+		waitpid((pid_t)pid, NULL, 0);
+	}
+	if (list)
+		fclose(list);
+}
+
 /* Only reached with a server in the list when a test ended early. */
 static void clean_up_at_exit(void)
 {
+	if (servers)
+		reap_children();
 	while (servers) {
 		struct server *s = servers;
 
@@ -251,6 +269,36 @@ struct server *server_prepare(const char *const *sets)
 	return s;
 }
 
+/* In the child. What it opens itself comes behind. */
+static int take_sockets(const struct server_manager *m)
+{
+	char text[32];
+	int  next = 3;
+
+	for (size_t i = 0; i < m->count; i++) /* first out of the way of the others */
+		if (dup2(m->fds[i], 100 + (int)i) < 0)
+			_exit(124);
+	for (size_t i = 0; i < m->count; i++)
+		dup2(100 + (int)i, next++);
+	if (m->count > 0 || m->more > 0) {
+		snprintf(text, sizeof(text), "%zu", m->count + (size_t)m->more);
+		setenv("LISTEN_FDS", text, 1);
+		snprintf(text, sizeof(text), "%d", (int)getpid());
+		setenv("LISTEN_PID", text, 1);
+	}
+	if (m->names)
+		setenv("LISTEN_FDNAMES", m->names, 1);
+	if (m->notify)
+		setenv("NOTIFY_SOCKET", m->notify, 1);
+	if (m->watchdog_ms > 0) {
+		snprintf(text, sizeof(text), "%lld", (long long)m->watchdog_ms * 1000);
+		setenv("WATCHDOG_USEC", text, 1);
+		snprintf(text, sizeof(text), "%d", (int)getpid());
+		setenv("WATCHDOG_PID", text, 1);
+	}
+	return next;
+}
+
 /* In the child, between fork and exec. */
 static void become_server(struct server *s, pid_t test, const char *program)
 {
@@ -280,7 +328,7 @@ static void become_server(struct server *s, pid_t test, const char *program)
 	dup2(null, 0);
 	dup2(log, 1);
 	dup2(log, 2);
-	close_range(3, ~0U, 0);
+	close_range((unsigned)take_sockets(&s->manager), ~0U, 0);
 	execv(program, (char *const *)(uintptr_t)args);
 	_exit(127);
 }
@@ -357,6 +405,24 @@ void server_signal(struct server *s, int signal)
 {
 	cr_assert(server_is_running(s), "the server has died");
 	kill(s->pid, signal);
+}
+
+void server_expect_successor(struct server *s)
+{
+	struct stat log;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	usleep(LOG_SETTLE_MS * 1000);
+	s->log_from = stat(s->log_path, &log) == 0 ? log.st_size : 0;
+}
+
+void server_adopt(struct server *s, pid_t pid)
+{
+	int status = server_await_exit(s, SERVER_READY_MS);
+
+	cr_assert_eq(status, 0, "the server ended with status %d after it handed over", status);
+	s->pid = pid;
+	server_await_ready(s);
 }
 
 void server_stop(struct server *s)

@@ -37,27 +37,39 @@ struct server_clock {
 	int64_t wall_ms; /* added to the wall clock only */
 };
 
+/* What the next start gets from its service manager: sockets from 3 on, and where it tells how it is. */
+#define SERVER_SOCKETS_MAX 16
+struct server_manager {
+	int         fds[SERVER_SOCKETS_MAX]; /* the test's */
+	size_t      count;
+	const char *names;  /* LISTEN_FDNAMES; NULL: none */
+	const char *notify; /* NOTIFY_SOCKET; NULL: none */
+	int         more;   /* so many more are announced than there are */
+	int64_t     watchdog_ms;
+};
+
 struct server {
-	pid_t                pid;    /* 0 while it does not run */
-	int                  status; /* how it last ended: its status, or 256 + a signal */
-	int                  tunnel_port;
-	int                  http_port;
-	int                  https_port;                   /* 0 without tls.cert */
-	int                  signal_port, signal_tls_port; /* the same */
-	int                  rooms_port;                   /* TCP and UDP */
-	int                  p2p_port, p2p_alt_port;       /* over UDP, on both addresses; 0 without p2p.listen1 */
-	int                  rooms_status_port;            /* 0 without rooms.status_listen */
-	int                  admin_port, admin_events_port;
-	char                 root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
-	char                 data[SERVER_PATH_BYTES];
-	char                 admin_socket[SERVER_PATH_BYTES], admin_events_socket[SERVER_PATH_BYTES];
-	char                 log_path[SERVER_PATH_BYTES];
-	long                 log_from;  /* where this start's lines begin */
-	int                  output_fd; /* what the next start gets as its output; 0: log_path, opened */
-	struct server_clock *clock;     /* mapped, shared with the server */
-	char                 sets[SERVER_SETS_MAX][SERVER_SET_BYTES];
-	size_t               set_count;
-	struct server       *next; /* those not yet finished */
+	pid_t                 pid;    /* 0 while it does not run */
+	int                   status; /* how it last ended: its status, or 256 + a signal */
+	int                   tunnel_port;
+	int                   http_port;
+	int                   https_port;                   /* 0 without tls.cert */
+	int                   signal_port, signal_tls_port; /* the same */
+	int                   rooms_port;                   /* TCP and UDP */
+	int                   p2p_port, p2p_alt_port;       /* over UDP, on both addresses; 0 without p2p.listen1 */
+	int                   rooms_status_port;            /* 0 without rooms.status_listen */
+	int                   admin_port, admin_events_port;
+	char                  root[SERVER_PATH_BYTES]; /* the folder of the test: data/, server.log, clock */
+	char                  data[SERVER_PATH_BYTES];
+	char                  admin_socket[SERVER_PATH_BYTES], admin_events_socket[SERVER_PATH_BYTES];
+	char                  log_path[SERVER_PATH_BYTES];
+	long                  log_from;  /* where this start's lines begin */
+	int                   output_fd; /* what the next start gets as its output; 0: log_path, opened */
+	struct server_clock  *clock;     /* mapped, shared with the server */
+	char                  sets[SERVER_SETS_MAX][SERVER_SET_BYTES];
+	size_t                set_count;
+	struct server_manager manager;
+	struct server        *next; /* those not yet finished */
 };
 
 /*
@@ -80,6 +92,13 @@ void           server_unset(struct server *s, const char *key); /* takes back th
 void           server_launch(struct server *s);                 /* starts the program */
 void           server_await_ready(struct server *s);
 int            server_await_exit(struct server *s, int patience_ms); /* its status, or 256 + a signal */
+
+/*
+ * A server that hands over starts its successor itself. Before: from here on processes that lose their parent are the test's, and the
+ * log is read from here on. After: waits until the first one has ended with status 0 and this process id serves in its place.
+ */
+void server_expect_successor(struct server *s);
+void server_adopt(struct server *s, pid_t pid);
 
 /* SIGTERM; it has to end with status 0 within SERVER_STOP_MS. */
 void server_stop(struct server *s);

@@ -201,15 +201,20 @@ const struct ctl_group ctl_backup = { "backup", "write a backup beside the runni
 
 static const struct print_column drain_fields[] = {
 	{ "Draining", "draining", PRINT_YES },
+	{ "Hands over", "hand_over", PRINT_YES },
 	{ "Since", "since_at", PRINT_TIME },
-	{ "Stops", "deadline_at", PRINT_TIME },
+	{ "Deadline", "deadline_at", PRINT_TIME },
 	{ "Games left", "left.games", PRINT_TEXT },
-	{ "Friends", "left.friends", PRINT_TEXT },
+	{ "  hosts", "left.hosts", PRINT_TEXT },
+	{ "  friends", "left.friends", PRINT_TEXT },
 	{ "Lobbies", "left.lobbies", PRINT_TEXT },
+	{ "At signaling", "left.signal", PRINT_TEXT },
 	{ "Rooms", "left.rooms", PRINT_TEXT },
 	{ "  players", "left.room_players", PRINT_TEXT },
-	{ "P2P sessions", "left.p2p_sessions", PRINT_TEXT },
+	{ "P2P rooms", "left.p2p_rooms", PRINT_TEXT },
+	{ "  sessions", "left.p2p_sessions", PRINT_TEXT },
 	{ "Uploads", "left.uploads", PRINT_TEXT },
+	{ "HTTP transfers", "left.transfers", PRINT_TEXT },
 	{ 0 },
 };
 
@@ -230,10 +235,31 @@ static enum ctl_exit run_drain(struct ctl *c)
 		.done   = "The server takes new games again.",
 		.fields = drain_fields,
 	};
-	int64_t deadline_s;
+	static const struct action hand_over = {
+		.method   = "POST",
+		.path     = "/handover",
+		.destroys = true,
+		.what     = "start the program anew and hand all to it; everybody is cut off once and comes back",
+		.done     = "The new process takes over.",
+		.fields   = drain_fields,
+	};
+	static const struct action later = {
+		.method   = "POST",
+		.path     = "/handover",
+		.destroys = true,
+		.what = "begin nothing new, let those play who do, and hand over to a new process when nobody is left "
+			"or at "
+			"the deadline",
+		.done = "The server drains and then hands over. coopctl drain --cancel takes it back.",
+		.fields = drain_fields,
+	};
+	bool                 hands_over = ctl_given(c, "hand-over");
+	int64_t              deadline_s = 0;
+	const struct action *what       = &drain;
 
-	if (ctl_given(c, "status") + ctl_given(c, "cancel") + ctl_given(c, "deadline") > 1)
-		return ctl_fail(c, CTL_USAGE, "usage", "only one of --deadline, --status and --cancel");
+	if (ctl_given(c, "status") + ctl_given(c, "cancel") + (ctl_given(c, "deadline") || hands_over) > 1)
+		return ctl_fail(c, CTL_USAGE, "usage",
+		                "only one of --status, --cancel and --deadline, which goes with --hand-over");
 	if (ctl_given(c, "status"))
 		return list_show(c, "/drain", drain_fields, NULL);
 	if (ctl_given(c, "cancel"))
@@ -243,8 +269,10 @@ static enum ctl_exit run_drain(struct ctl *c)
 
 	if (value_of(&deadline_s, c, "deadline"))
 		json_object_set_new(body, "deadline_s", json_integer(deadline_s));
+	if (hands_over)
+		what = deadline_s > 0 ? &later : &hand_over;
 
-	enum ctl_exit e = act(c, &drain, c->args, &(struct client_request){ .body = body });
+	enum ctl_exit e = act(c, what, c->args, &(struct client_request){ .body = body, .patient = hands_over });
 
 	json_decref(body);
 	return e;
@@ -254,7 +282,8 @@ static const struct ctl_option drain_options[] = {
 	{ .name  = "deadline",
 	  .value = "TIME",
 	  .kind  = CTL_SECONDS,
-	  .help  = "stop after so long: 30m; 0: never; else 1h" },
+	  .help  = "stop after so long: 30m; 0: never; else 1h. With --hand-over: at the latest then; else at once" },
+	{ .name = "hand-over", .help = "a new process takes over instead, as for an upgrade" },
 	{ .name = "status", .help = "show who is still there" },
 	{ .name = "cancel", .help = "take it back" },
 	{ 0 },
@@ -263,8 +292,12 @@ static const struct ctl_option drain_options[] = {
 static const struct ctl_command drain_commands[] = {
 	{ "", "", "let players finish before the server stops",
 	  "No new games, lobbies, rooms or sessions; who plays goes on, and friends still come. At the deadline the "
-	  "server stops.",
-	  drain_options, "coopctl drain --deadline 30m\ncoopctl drain --status\ncoopctl drain --cancel", run_drain },
+	  "server stops. With --hand-over a new process of the program that is installed now takes over: games go on, "
+	  "after a reconnect of each player. If it cannot start, all stays as it is.",
+	  drain_options,
+	  "coopctl drain --deadline 30m\ncoopctl drain --status\ncoopctl drain --cancel\ncoopctl drain --hand-over\n"
+	  "coopctl drain --hand-over --deadline 30m",
+	  run_drain },
 	{ 0 },
 };
 const struct ctl_group ctl_drain = { "drain", "let players finish before the server stops", drain_commands };
