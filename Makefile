@@ -143,6 +143,7 @@ PLAIN_LINK = -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(LINK) $(LDFLAGS)
 TEST_LINK  = -pthread $(SANITIZE) $(RUNTIME) $(LINK) $(LDFLAGS)
 FUZZ_LINK  = -pthread $(SANITIZE) -fsanitize=fuzzer $(LINK) $(LDFLAGS)
 LIBS := $(PKG_LIBS) -ldl -lpthread
+comma := ,
 
 # $(call remember,FILE,TEXT): FILE holds its name and TEXT, and changes only when TEXT does.  What depends on such a
 # file is made again when the flags, or the list of sources, are not the ones it was made with.
@@ -251,7 +252,7 @@ help:
 	echo "make            build $(BUILD)/coopd and $(BUILD)/coopctl"
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
-	echo "make torture    kill the server at every call of an upload (ARGS='fresh' or again or first narrows)"
+	echo "make torture    kill the server at every call of an upload, let every call fail (ARGS=heap-session narrows)"
 	echo "make lint       all static checks; parts: lint-compile lint-tidy lint-cppcheck lint-purity"
 	echo "                lint-includes lint-headers lint-format lint-words lint-docs"
 	echo "make format     clang-format on every source"
@@ -287,6 +288,10 @@ $(BUILD)/test/libcoopd.a: $(call objects,test) $(BUILD)/plain/sources
 	$(archive)
 $(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/libcoopctl.a $(BUILD)/test/sources
 	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(CTL_LIBS) $(shell pkg-config --libs criterion))
+# Our own calls for memory go through tests/faults, which lets one of them fail.
+FAILING := malloc calloc realloc strdup strndup realpath open_memstream vasprintf asprintf
+$(BUILD)/test/coopd-faults: $(BUILD)/test/obj/faults/wrap_alloc.o $(BUILD)/test/src/main.o $(call objects,test) $(BUILD)/plain/sources
+	$(call link,$(CC) $(TEST_LINK) $(FAILING:%=-Wl$(comma)--wrap=%),$(LIBS))
 $(FAKES): $(BUILD)/test/%.so: tests/fake/%.c $(BUILD)/test/flags
 	$(call say,CC,$@)
 	mkdir -p $(@D)
@@ -300,11 +305,12 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 
 # What a test finds in its environment.
 TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
+	   COOPD_FAULTS_BIN=$(abspath $(BUILD)/test/coopd-faults) \
 	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.
-test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
+test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/test/coopctl $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
 	logs=$(abspath $(BUILD)/test/sanitizer)
 	rm -rf "$$logs"
 	mkdir -p "$$logs"
@@ -341,7 +347,7 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopctl $(BUILD)/test/tes
 	echo "$$passed passed, $$failed failed"
 	[ $$failed -eq 0 ]
 
-torture: $(BUILD)/coopd $(BUILD)/test/tests $(FAKES)
+torture: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/test/tests $(FAKES)
 	$(TEST_ENV) TESTS_BIN=$(abspath $(BUILD)/test/tests) tests/torture/run $(ARGS)
 
 # --- Fuzzing --------------------------------------------------------------------------------------------------------
