@@ -564,17 +564,15 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 
-	bool ok = share_files(&s) && build(&s);
+	bool ok = share_files(&s) && build(&s) && take_signals(&s, args) && start(&s);
 
 	if (ok) {
-		ok = take_signals(&s, args) && start(&s);
-		if (ok) {
-			health_set(&s.health, HEALTH_READY);
-			greet(&s);
-			loop_run(s.loop);
-		} else {
-			log_error("server", 0, "does-not-start", "see the lines above");
-		}
+		health_set(&s.health, HEALTH_READY);
+		greet(&s);
+		loop_run(s.loop);
+	} else {
+		log_error("server", 0, "does-not-start",
+		          "see the lines above; when none says why, the machine is out of memory or file descriptors");
 	}
 	take_down(&s);
 	if (ok && s.has_lost)
