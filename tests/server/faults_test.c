@@ -227,7 +227,7 @@ static bool has_said(const struct server *s, const char *some, const char *other
 
 /*
  * A library gave up: nothing that our code could have answered. Of those that we use libuv calls abort() when the kernel
- * refuses to wake or watch, and libmicrohttpd does so with a sentence. Our own code aborts by assertions, which are printed.
+ * refuses to wake or watch, and libmicrohttpd does so with a sentence. An assertion of ours names a file of src/.
  */
 static bool is_of_library(struct patient *p)
 {
@@ -235,7 +235,7 @@ static bool is_of_library(struct patient *p)
 
 	if (has_said(p->s, "Fatal error in GNU libmicrohttpd", "Fatal error in GNU libmicrohttpd"))
 		snprintf(p->died, sizeof(p->died), "libmicrohttpd gave up");
-	else if (p->part->source == CALLS && status == 256 + SIGABRT && !has_said(p->s, "Assertion", "ERROR:"))
+	else if (p->part->source == CALLS && status == 256 + SIGABRT && !has_said(p->s, ": src/", "ERROR:"))
 		snprintf(p->died, sizeof(p->died), "libuv gave up");
 	else if (p->part->source == LIBRARY && status >= 256)
 		snprintf(p->died, sizeof(p->died), "signal %d", status - 256);
