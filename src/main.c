@@ -199,8 +199,10 @@ int main(int argc, char **argv)
 {
 	struct command cmd = { .args = { .env = environ } };
 
-	if (!open_standard_streams())
+	if (!open_standard_streams()) {
+		fputs("coopd: /dev/null cannot be opened; is the machine out of file descriptors?\n", stderr);
 		return 1;
+	}
 	clock_init();
 
 	int status = parse(&cmd, argc, argv);
