@@ -444,12 +444,12 @@ static void fail_some(const char *test, enum source source, int tries)
 
 Test(faults, of_memory, .timeout = 300)
 {
-	fail_some("of_memory", HEAP, 4);
+	fail_some("of_memory", HEAP, 3);
 }
 
 Test(faults, of_calls, .timeout = 300)
 {
-	fail_some("of_calls", CALLS, 8);
+	fail_some("of_calls", CALLS, 6);
 }
 
 /* --- What is no failure at all --- */
