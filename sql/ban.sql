@@ -11,6 +11,9 @@ DELETE FROM bans WHERE id = :id;
 -- name: ban_expire
 DELETE FROM bans WHERE until_ms <= :now_ms;
 
+-- name: ban_make_way
+DELETE FROM bans WHERE kind = :kind AND value = :value AND until_ms <= :now_ms;
+
 -- name: ban_room
 -- How many hold; and whether one of them is this one.
 SELECT count(*), count(*) FILTER (WHERE kind = :kind AND value = :value)

@@ -92,13 +92,20 @@ struct command {
 	bool             check, print, verify, take_damaged, import_check;
 };
 
-/* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit. */
+/* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit, which it says. */
 static bool add_set(struct command *cmd, const char *prefix, const char *value)
 {
 	size_t n = cmd->args.set_count;
 
-	if (n == SETS_MAX || asprintf(&cmd->owned[n], "%s%s", prefix, value) < 0)
+	if (n == SETS_MAX) {
+		fprintf(stderr, "coopd: more than %d settings on the command line; put them into a file.\n", SETS_MAX);
 		return false;
+	}
+	if (asprintf(&cmd->owned[n], "%s%s", prefix, value) < 0) {
+		cmd->owned[n] = NULL;
+		fputs("coopd: out of memory.\n", stderr);
+		return false;
+	}
 	cmd->sets[n]        = cmd->owned[n];
 	cmd->args.sets      = cmd->sets;
 	cmd->args.set_count = n + 1;
@@ -151,11 +158,8 @@ static int parse(struct command *cmd, int argc, char **argv)
 			fputs("coopd --help lists the options.\n", stderr);
 			return 2;
 		}
-		if (!ok) {
-			fprintf(stderr, "coopd: more than %d settings on the command line; put them into a file.\n",
-			        SETS_MAX);
+		if (!ok)
 			return 1;
-		}
 	}
 	if (optind < argc) {
 		fprintf(stderr, "coopd: \"%s\" is not an option; coopd --help lists them.\n", argv[optind]);
@@ -234,8 +238,10 @@ int main(int argc, char **argv)
 {
 	struct command cmd = { .args = { .env = environ } };
 
-	if (!open_standard_streams())
+	if (!open_standard_streams()) {
+		fputs("coopd: /dev/null cannot be opened; is the machine out of file descriptors?\n", stderr);
 		return 1;
+	}
 	service_begin();
 	successor_begin(argv);
 	clock_init();

@@ -678,17 +678,17 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	bool ok = share_files(&s) && handover_wait(conf) && build(&s);
 
-	if (ok) {
+	if (ok)
 		inherit_finish();
-		ok = take_signals(&s, args) && start(&s);
-		if (ok) {
-			health_set(&s.health, HEALTH_READY);
-			greet(&s);
-			watch_ready(&s.watch);
-			loop_run(s.loop);
-		} else {
-			log_error("server", 0, "does-not-start", "see the lines above");
-		}
+	ok = ok && take_signals(&s, args) && start(&s);
+	if (ok) {
+		health_set(&s.health, HEALTH_READY);
+		greet(&s);
+		watch_ready(&s.watch);
+		loop_run(s.loop);
+	} else {
+		log_error("server", 0, "does-not-start",
+		          "see the lines above; when none says why, the machine is out of memory or file descriptors");
 	}
 	take_down(&s);
 	if (ok && s.has_lost)

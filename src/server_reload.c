@@ -235,9 +235,11 @@ static void take(struct loop_post *post)
 		forget(&r->found);
 	} else {
 		result.problems = copy_text(r->report);
-		log_error("server", 0, "reloads", "nothing changed; the configuration has errors");
+		log_error("server", 0, "reloads", "nothing changed; %s",
+		          e == ERR_NOMEM ? "the server is out of memory" : "the configuration has errors");
 		event_emit(E_SERVER_RELOADED, event_bool("ok", false));
-		log_report(LOG_ERROR, r->report);
+		if (r->report)
+			log_report(LOG_ERROR, r->report);
 		e = e == ERR_NOMEM ? e : ERR_INVALID;
 	}
 	free(TAKE(r->report));

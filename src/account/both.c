@@ -14,6 +14,7 @@ void both_count_fini(struct both_count *c)
 {
 	count_freep(&c->of_address);
 	count_freep(&c->of_wide);
+	*c = (struct both_count){ 0 };
 }
 
 bool both_count_take(struct both_count *c, const struct both_keys *k)
@@ -54,6 +55,7 @@ void both_window_fini(struct both_window *w)
 {
 	window_freep(&w->of_address);
 	window_freep(&w->of_wide);
+	*w = (struct both_window){ 0 };
 }
 
 bool both_window_is_full(struct both_window *w, const struct both_keys *k, int64_t now_ms)
@@ -85,6 +87,7 @@ void both_bucket_fini(struct both_bucket *b)
 {
 	bucket_freep(&b->of_address);
 	bucket_freep(&b->of_wide);
+	*b = (struct both_bucket){ 0 };
 }
 
 bool both_bucket_take(struct both_bucket *b, const struct both_keys *k, int64_t now_ms)

@@ -25,7 +25,7 @@ struct both_keys {
 	bool    has_wide;
 };
 
-/* Each is made and freed as a pair; false, and nothing is held, when out of memory. */
+/* Each is made and freed as a pair; false, and nothing is held, when out of memory. What is freed may be freed again. */
 struct both_count {
 	struct count *of_address, *of_wide;
 };

@@ -13,6 +13,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "store/ban.h"
+#include "store/upkeep.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -243,6 +244,8 @@ static enum err add(struct db *db, void *arg)
 
 	if (e != ERR_OK)
 		return e;
+	if (!upkeep_doubts_clock(db))
+		ban_sweep(); /* as their rows went */
 	a->ban.id = a->row.id;
 	e         = ban_add(&a->ban);
 	a->is_in  = e == ERR_OK;
@@ -265,7 +268,6 @@ static enum err keep(struct adding *a, struct api_call *c)
 
 	if (c->dry_run)
 		return explain(c, api_read(c, try_add, a), a->max);
-	ban_sweep();
 	e = api_change(c, add, a, sizeof(*a));
 	if (e != ERR_OK && e != ERR_BUSY && a->is_in)
 		ban_remove(a->ban.id); /* the commit failed */

@@ -11,6 +11,7 @@
 #include "crypt/hash.h"
 #include "os/clock.h"
 #include "os/random.h"
+#include "store/upkeep.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -214,16 +215,37 @@ enum err api_token_caller(struct api_caller *out, struct api *a, const char *tok
 /* --- Making --- */
 
 struct add {
-	struct token_row row;
-	int64_t          forget_before_ms;
+	struct api_tokens *tokens;
+	struct token_row   row;
+	int64_t            forget_before_ms;
 };
+
+/* A clock that was ahead for a while ends no token for good, neither here nor in the database. */
+static enum err forget_old(struct db *db, const struct add *add)
+{
+	if (upkeep_doubts_clock(db))
+		return ERR_OK;
+	pthread_mutex_lock(&add->tokens->lock);
+	drop_expired(add->tokens, add->row.made_ms);
+	pthread_mutex_unlock(&add->tokens->lock);
+	return token_thin(db, add->forget_before_ms);
+}
 
 static enum err run_add(struct db *db, void *arg)
 {
 	struct add *add = arg;
-	enum err    e   = token_thin(db, add->forget_before_ms);
+	enum err    e   = forget_old(db, add);
 
 	return e == ERR_OK ? token_add(db, &add->row) : e;
+}
+
+static int64_t count_good(const struct api_tokens *t, int64_t wall_ms)
+{
+	int64_t good = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		good += !has_expired(&t->good[i], wall_ms);
+	return good;
 }
 
 static bool has_room(struct api_tokens *t, int64_t max, int64_t wall_ms)
@@ -231,8 +253,7 @@ static bool has_room(struct api_tokens *t, int64_t max, int64_t wall_ms)
 	bool room;
 
 	pthread_mutex_lock(&t->lock);
-	drop_expired(t, wall_ms);
-	room = (int64_t)t->count < max;
+	room = count_good(t, wall_ms) < max;
 	pthread_mutex_unlock(&t->lock);
 	return room;
 }
@@ -253,7 +274,7 @@ static enum err make(char token[API_TOKEN_DIGITS + 1], struct token_row *row, st
 	if (c->dry_run)
 		return ERR_OK;
 	make_digits(token, row->digest);
-	add = (struct add){ .row = *row, .forget_before_ms = now - limits->admin_audit_days * DAY_MS };
+	add = (struct add){ .tokens = t, .row = *row, .forget_before_ms = now - limits->admin_audit_days * DAY_MS };
 	e   = api_change(c, run_add, &add, sizeof(add));
 	if (e != ERR_OK)
 		return e;

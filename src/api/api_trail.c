@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "store/db.h"
+#include "store/upkeep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ struct keep {
 /* A clock that is doubted makes nothing old. */
 static enum err thin(struct db *db, const struct keep *k)
 {
-	return audit_thin(db, db_uptime(db)->doubted ? 0 : clock_wall_ms() - k->days * DAY_MS, k->rows);
+	return audit_thin(db, upkeep_doubts_clock(db) ? 0 : clock_wall_ms() - k->days * DAY_MS, k->rows);
 }
 
 static struct keep keep_of(const struct api *a)

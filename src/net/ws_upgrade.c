@@ -487,10 +487,13 @@ void ws_upgrade_peek(struct ws_conn *c, uint32_t events)
 {
 	char             head[HEAD_BYTES_MAX];
 	struct http_head fields;
-	ssize_t          n = recv(c->fd, head, sizeof(head), MSG_PEEK);
+	ssize_t          n;
 	size_t           end;
 
-	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+	do
+		n = recv(c->fd, head, sizeof(head), MSG_PEEK);
+	while (n < 0 && errno == EINTR); /* nothing would tell of these bytes again */
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return;
 	if (n <= 0) {
 		ws_conn_end(c, M_WS_CLOSED_PEER, false);

@@ -379,6 +379,7 @@ enum err p2p_new(struct p2p **out, struct loop *loop, struct store *store, const
 		list_init(&p->sessions);
 		pool_init(&p->session_pool, sizeof(struct p2p_session), SIZE_MAX); /* the guard bounds it */
 		p2p_rooms_init(&p->rooms, &conf->limits, random_u64());
+		p2p_links_init(p);
 		p->guard = p2p_guard_new(&conf->limits, random_u64());
 		p->stun  = p2p_stun_new(conf, random_u64());
 		p->seen  = p2p_seen_new(&conf->limits, random_u64());
@@ -388,7 +389,6 @@ enum err p2p_new(struct p2p **out, struct loop *loop, struct store *store, const
 		p2p_free(p);
 		return ERR_NOMEM;
 	}
-	p2p_links_init(p);
 	p->ws_handler = (struct ws_handler){ .part        = p,
 		                             .opened      = on_opened,
 		                             .message     = on_message,

@@ -1,11 +1,15 @@
 #include "store/ban.h"
 
 #include "store/db.h"
+#include "store/upkeep.h"
 
 #include <string.h>
 
 enum err ban_row_expire(struct db *db, int64_t now_ms)
 {
+	if (upkeep_doubts_clock(db))
+		return ERR_OK;
+
 	AUTO_QUERY q = db_query(db, Q_BAN_EXPIRE);
 
 	q_int(&q, ":now_ms", now_ms);
@@ -28,12 +32,25 @@ enum err ban_row_may_add(struct db *db, const struct ban_row *row, int64_t max)
 	return q_get_int(&q, 0) >= max ? ERR_NO_ROOM : ERR_OK;
 }
 
+/* Of this value there is one row only, and one that is over makes way for whoever wants it to be banned again. */
+static enum err make_way(struct db *db, const struct ban_row *row)
+{
+	AUTO_QUERY q = db_query(db, Q_BAN_MAKE_WAY);
+
+	q_int(&q, ":kind", row->kind);
+	q_text(&q, ":value", row->value);
+	q_int(&q, ":now_ms", row->made_ms);
+	return q_done(&q);
+}
+
 enum err ban_row_add(struct db *db, struct ban_row *row, int64_t max)
 {
 	enum err e = ban_row_expire(db, row->made_ms);
 
 	if (e == ERR_OK)
 		e = ban_row_may_add(db, row, max);
+	if (e == ERR_OK)
+		e = make_way(db, row);
 	if (e != ERR_OK)
 		return e;
 

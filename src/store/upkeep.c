@@ -3,6 +3,7 @@
  */
 #include "store/upkeep.h"
 
+#include "os/clock.h"
 #include "os/log.h"
 
 struct last {
@@ -68,4 +69,9 @@ enum err upkeep_look(struct upkeep *out, struct db *db, int64_t wall_ms, int64_t
 	if (e == ERR_OK)
 		*out = (struct upkeep){ .day = last.day, .trusted = a.trusted };
 	return e;
+}
+
+bool upkeep_doubts_clock(struct db *db)
+{
+	return uptime_doubts(db_uptime(db), clock_wall_ms(), clock_mono_ms());
 }

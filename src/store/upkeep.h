@@ -20,4 +20,7 @@ struct upkeep {
  */
 enum err upkeep_look(struct upkeep *out, struct db *db, int64_t wall_ms, int64_t mono_ms);
 
+/* Whether nothing may be deleted for its age by the wall clock right now. On the connection that writes. */
+bool upkeep_doubts_clock(struct db *db);
+
 #endif

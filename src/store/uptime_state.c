@@ -24,17 +24,32 @@ static void start(struct uptime *u, int64_t wall_ms, int64_t mono_ms, int64_t ke
 		doubt(u, wall_ms, mono_ms);
 }
 
-static void judge_clock(struct uptime *u, int64_t wall_ms, int64_t mono_ms)
+static bool is_old_day(int64_t wall_ms)
+{
+	return wall_ms < UPTIME_OLDEST_WALL_MS;
+}
+
+/* A clock that is never set shows an old day for ever: only the change to it is news. */
+static bool has_jumped(const struct uptime *u, int64_t wall_ms, int64_t mono_ms)
 {
 	int64_t off_ms = wall_ms - (u->wall_ms + (mono_ms - u->mono_ms));
-	bool    is_old = wall_ms < UPTIME_OLDEST_WALL_MS;
+
+	return off_ms > UPTIME_DAY_MS || off_ms < -UPTIME_DAY_MS || (is_old_day(wall_ms) && !u->was_old);
+}
+
+static void judge_clock(struct uptime *u, int64_t wall_ms, int64_t mono_ms)
+{
 
 	if (u->doubted && mono_ms - u->doubted_mono_ms >= UPTIME_DAY_MS)
 		u->doubted = false;
-	/* A clock that is never set shows an old day for ever: only the change to it is news. */
-	if (off_ms > UPTIME_DAY_MS || off_ms < -UPTIME_DAY_MS || (is_old && !u->was_old))
+	if (has_jumped(u, wall_ms, mono_ms))
 		doubt(u, wall_ms, mono_ms);
-	u->was_old = is_old;
+	u->was_old = is_old_day(wall_ms);
+}
+
+bool uptime_doubts(const struct uptime *u, int64_t wall_ms, int64_t mono_ms)
+{
+	return u->started && (u->doubted || has_jumped(u, wall_ms, mono_ms));
 }
 
 /* The number of the calendar day; times before 1970 need rounding down, not towards zero. */

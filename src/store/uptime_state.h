@@ -57,4 +57,10 @@ void uptime_init(struct uptime *u);
 struct uptime_answer uptime_on_look(struct uptime *u, int64_t wall_ms, int64_t mono_ms, int64_t kept_ms,
                                     int64_t day_ms);
 
+/*
+ * Whether the clock is doubted, or would be at a look now: for what deletes by the wall clock between two looks. False
+ * before the first.
+ */
+bool uptime_doubts(const struct uptime *u, int64_t wall_ms, int64_t mono_ms);
+
 #endif

@@ -135,3 +135,13 @@ Test(both, a_window_counts_no_refusal)
 		cr_expect(both_window_take(&windows, &late, NOW + SPAN_MS));
 	cr_expect_not(both_window_take(&windows, &late, NOW + SPAN_MS));
 }
+
+/* Who could not be made all of lets go of all of it, also of a pair that let go by itself. */
+Test(both, what_was_freed_may_be_freed_again)
+{
+	for (int times = 0; times < 2; times++)
+		tear_down();
+	cr_expect_null(counts.of_address);
+	cr_expect_null(windows.of_wide);
+	cr_expect_null(buckets.of_address);
+}

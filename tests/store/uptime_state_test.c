@@ -247,3 +247,21 @@ Test(uptime_state, days_go_on_after_a_clock_far_ahead_was_mended)
 	cr_expect_eq(pass(&w, DAY), 1, "24 hours of running");
 	cr_expect_eq(pass(&w, 12 * HOUR), 1, "midnight again, by a date that is right now");
 }
+
+Test(uptime_state, between_two_looks_a_jump_is_doubted_at_once_and_forgiven_when_it_is_taken_back)
+{
+	struct world w = first_start();
+
+	cr_expect_not(uptime_doubts(&w.uptime, NOON + 365 * DAY, 0), "before the first look");
+	look(&w);
+	cr_expect_not(uptime_doubts(&w.uptime, w.wall_ms + HOUR, w.mono_ms + HOUR));
+	cr_expect_not(uptime_doubts(&w.uptime, w.wall_ms + DAY, w.mono_ms));
+	cr_expect(uptime_doubts(&w.uptime, w.wall_ms + DAY + 1, w.mono_ms));
+	cr_expect(uptime_doubts(&w.uptime, w.wall_ms - DAY - 1, w.mono_ms));
+	cr_expect(uptime_doubts(&w.uptime, UPTIME_OLDEST_WALL_MS - 1, w.mono_ms));
+	cr_expect_not(uptime_doubts(&w.uptime, w.wall_ms + HOUR, w.mono_ms + HOUR), "it has changed nothing");
+
+	w.wall_ms += 365 * DAY;
+	look(&w);
+	cr_expect(uptime_doubts(&w.uptime, w.wall_ms + HOUR, w.mono_ms + HOUR), "as a look has found");
+}

@@ -366,17 +366,23 @@ bool server_is_running(struct server *s)
 	return s->pid != 0;
 }
 
-void server_await_ready(struct server *s)
+bool server_await_start(struct server *s)
 {
 	int64_t deadline_ms = real_now_ms() + SERVER_READY_MS;
 
 	while (!read_log(s)) {
 		if (!server_is_running(s))
-			cr_assert_fail("the server ended at its start with status %d", s->status);
+			return false;
 		if (real_now_ms() > deadline_ms)
 			cr_assert_fail("the server is not ready after %d ms", SERVER_READY_MS);
 		real_sleep_ms(LOOK_EVERY_MS);
 	}
+	return true;
+}
+
+void server_await_ready(struct server *s)
+{
+	cr_assert(server_await_start(s), "the server ended at its start with status %d", s->status);
 	cr_assert(s->tunnel_port && s->http_port, "the server is ready and did not say where it listens");
 }
 

@@ -91,6 +91,7 @@ void           server_set(struct server *s, const char *set);   /* one more sett
 void           server_unset(struct server *s, const char *key); /* takes back those of this key, ours too */
 void           server_launch(struct server *s);                 /* starts the program */
 void           server_await_ready(struct server *s);
+bool           server_await_start(struct server *s); /* true: it is ready; false: it ended before that */
 int            server_await_exit(struct server *s, int patience_ms); /* its status, or 256 + a signal */
 
 /*
