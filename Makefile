@@ -37,8 +37,8 @@ SHELL       := bash
 .SUFFIXES:
 .DEFAULT_GOAL := all
 
-# As many jobs as processors, unless told otherwise.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+# As many jobs as processors, unless told otherwise, or started by a make that was.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(filter-out 0,$(MAKELEVEL)),)
 MAKEFLAGS += -j$(JOBS)
 endif
 
