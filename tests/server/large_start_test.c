@@ -14,20 +14,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A fifth of what `make bench ARGS=start` measures. */
-static const struct large_folder years = { .codes = 20000, .campaigns = 4000, .each = 10, .bytes = 64424 };
+/* A tenth of what `make bench ARGS=start` measures, and what is enough to have something to look through. */
+static const struct large_folder years = { .codes = 10000, .campaigns = 2000, .each = 10, .bytes = 64424 };
+static const struct large_folder days  = { .codes = 200, .campaigns = 200, .each = 10, .bytes = 64424 };
 
 #define READY_MS_MAX 5000 /* of some tens; on a machine that has other tests to run */
 
 /* The plain program over a folder like that, stopped again. */
-static struct server *prepare_years(void)
+static struct server *prepare(const struct large_folder *what)
 {
 	use_plain_server();
 
 	struct server *s = server_start(NULL);
 
 	server_stop(s);
-	cr_assert(large_folder_fill(s->data, &years));
+	cr_assert(large_folder_fill(s->data, what));
 	return s;
 }
 
@@ -47,7 +48,7 @@ static int64_t start_ms(struct server *s)
 
 Test(large_start, years_of_players_and_checkpoints_are_ready_at_once)
 {
-	struct server *s  = prepare_years();
+	struct server *s  = prepare(&years);
 	int64_t        ms = start_ms(s);
 
 	cr_expect_lt(ms, READY_MS_MAX, "ready after %lld ms", (long long)ms);
@@ -76,7 +77,7 @@ static void let_check_go(const char *path)
 Test(large_start, files_are_looked_through_while_it_already_plays)
 {
 	char           copy[200], command[200];
-	struct server *s = prepare_years();
+	struct server *s = prepare(&days);
 
 	snprintf(command, sizeof(command), "rm -f '%s'/blobs/7f/*", s->data);
 	cr_assert_eq(system(command), 0);
