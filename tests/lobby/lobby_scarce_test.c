@@ -3,6 +3,7 @@
  */
 #include "base/auto.h"
 #include "lobby/lobby_state.h"
+#include "lobby/lobby_wire.h"
 #include "support/scarce.h"
 
 #include <criterion/criterion.h>
@@ -46,4 +47,26 @@ Test(lobby_scarce, a_lobby_is_kept_whole_or_not_at_all)
 	lobby_admit(&state, l);
 	cr_expect_eq(lobby_of_id(&state, c.id), l);
 	lobby_state_fini(&state);
+}
+
+Test(lobby_scarce, a_row_of_the_list_is_whole_or_there_is_none)
+{
+	struct lobby_row row = {
+		.name = "Night shift", .world = "", .version = "", .game = "0.9.0n", .players = 1, .players_max = 4
+	};
+	size_t len = 0;
+
+	for (int n = 0; n < 2; n++) {
+		scarce_after(n);
+		AUTO(auto_free) char *none = lobby_row_text(&len, &row);
+
+		cr_expect(scarce_end());
+		cr_expect_null(none, "piece %d", n);
+	}
+
+	AUTO(auto_free) char *text = lobby_row_text(&len, &row);
+
+	cr_assert_not_null(text);
+	cr_expect_eq(strlen(text), len);
+	cr_expect(strstr(text, "\"links\":{"));
 }
