@@ -37,8 +37,8 @@ SHELL       := bash
 .SUFFIXES:
 .DEFAULT_GOAL := all
 
-# As many jobs as processors, unless told otherwise.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+# As many jobs as processors, unless told otherwise, or started by a make that was.
+ifeq ($(filter -j%,$(MAKEFLAGS))$(filter-out 0,$(MAKELEVEL)),)
 MAKEFLAGS += -j$(JOBS)
 endif
 
@@ -63,6 +63,10 @@ NEEDS_fuzz    := build fuzz
 NEEDS_bench   := build bench
 NEEDS_deb     := build deb
 NEEDS_check-packages := build deb chroot
+NEEDS_coverage := build test coverage
+NEEDS_tsan    := build test
+NEEDS_check   := build test lint
+NEEDS_nightly := build test lint fuzz coverage
 
 NEEDS := $(sort $(foreach goal,$(patsubst lint-%,lint,$(MAKECMDGOALS)),$(NEEDS_$(goal))))
 ifneq ($(NEEDS),)
@@ -132,7 +136,8 @@ STRICT := $(WARN) -Wconversion
 HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY) $(BRANCHES)
 # gcc sees conversions and uninitialised values under the sanitizers that are none: the plain build is the strict one.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK -O1 -iquote tests -iquote tools
+TEST_LEVEL := -O1
+TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK $(TEST_LEVEL) -iquote tests -iquote tools
 
 PLAIN_FLAGS = $(BASE) $(STRICT) $(WERROR) -O2 $(HARDEN) $(CPPFLAGS) $(CFLAGS)
 TEST_FLAGS  = $(BASE) $(WARN) $(TESTING) $(CPPFLAGS) $(CFLAGS)
@@ -227,7 +232,7 @@ endif
 
 # By name, so that BUILD=/some/where/precious loses nothing of its own.
 clean:
-	rm -rf $(addprefix $(BUILD)/,coopd coopctl plain test fuzz bench gen lint docs deb packages)
+	rm -rf $(addprefix $(BUILD)/,coopd coopctl plain test fuzz bench gen lint docs deb packages coverage tsan)
 	[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:
@@ -235,6 +240,10 @@ help:
 	echo "make run        install what the build needs, build, start the server (ARGS='--data DIR ...')"
 	echo "make test       install what tests need, build, run all tests (TESTS='suite/pattern' narrows)"
 	echo "make torture    kill the server at every call of an upload or a restore, let every call fail (ARGS=restore narrows)"
+	echo "make coverage   which lines of src/ the tests run, by folder; fails under the bars of tools/coverage (TESTS= adds to it)"
+	echo "make tsan       the tests of what has threads under the thread sanitizer (TESTS= chooses)"
+	echo "make check      lint, then test"
+	echo "make nightly    all checks one after the other, and what each came to: lint test coverage tsan fuzz torture"
 	echo "make lint       all static checks; parts: lint-compile lint-tidy lint-cppcheck lint-purity"
 	echo "                lint-includes lint-headers lint-format lint-words lint-hardening lint-docs"
 	echo "make format     clang-format on every source"
@@ -279,8 +288,10 @@ $(BUILD)/test/coopctl: $(BUILD)/test/tools/coopctl/main.o $(BUILD)/test/libcoopc
 	$(call link,$(CC) $(TEST_LINK),$(CTL_LIBS))
 $(BUILD)/test/libcoopd.a: $(call objects,test) $(BUILD)/plain/sources
 	$(archive)
+# What tests/support/scarce.c refuses now and then.
+SCARCE := mem_new pool_take map_put json_object_new
 $(BUILD)/test/tests: $(TEST_OBJECTS) $(call objects,test) $(BUILD)/test/libcoopctl.a $(BUILD)/test/sources
-	$(call link,$(CC) $(TEST_LINK),$(LIBS) $(CTL_LIBS) $(shell pkg-config --libs criterion))
+	$(call link,$(CC) $(TEST_LINK) $(addprefix -Wl$(comma)--wrap=,$(SCARCE)),$(LIBS) $(CTL_LIBS) $(shell pkg-config --libs criterion))
 # Our own calls for memory go through tests/faults, which lets one of them fail.
 FAILING := malloc calloc realloc strdup strndup realpath open_memstream vasprintf asprintf
 $(BUILD)/test/coopd-faults: $(BUILD)/test/obj/faults/wrap_alloc.o $(BUILD)/test/src/main.o $(call objects,test) $(BUILD)/plain/sources
@@ -315,6 +326,7 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/tes
 	trap 'rm -rf "$$TMPDIR"' EXIT
 	export ASAN_OPTIONS=log_path=$$logs/report:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 	export LSAN_OPTIONS=log_path=$$logs/report UBSAN_OPTIONS=log_path=$$logs/report:print_stacktrace=1
+	export TSAN_OPTIONS=log_path=$$logs/report:suppressions=$(abspath tests/threads.supp):die_after_fork=0:second_deadlock_stack=1
 	# Into a file and not a pipe: a server that a test left running would hold a pipe open for ever.
 	log=$(BUILD)/test/log
 	status=0
@@ -350,6 +362,30 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/tes
 torture: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/test/tests $(FAKES)
 	$(TEST_ENV) TESTS_BIN=$(abspath $(BUILD)/test/tests) tests/torture/run $(ARGS)
 
+# The same tests over other builds, each in a folder of its own, made by this file with other flags.
+.PHONY: coverage tsan check nightly
+COVERAGE := $(BUILD)/coverage
+# What is done by more than one thread.
+THREADED := @(log|random|clock|jobs|store|ask|blob|copies|durable|readers|upload|splice|http|loop|udp|ws|tcp|lobby|master|rest|vault|cloud|update|health|api|admin|bans|control|events|metrics|slow|full|failed|few|folder|greeting|killed)*/*
+
+# A whole run counts anew; a narrowed one adds to what the last runs have counted.
+coverage:
+	$(if $(TESTS),,[ ! -d $(COVERAGE) ] || find $(COVERAGE) -name '*.gcda' -delete)
+	status=0
+	$(MAKE) BUILD=$(COVERAGE) SANITIZE='--coverage -fprofile-update=atomic' RUNTIME= TEST_LEVEL=-O0 test || status=$$?
+	tools/coverage $(COVERAGE)
+	exit $$status
+
+tsan:
+	$(MAKE) BUILD=$(BUILD)/tsan SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' RUNTIME=-static-libtsan \
+		TESTS='$(or $(TESTS),$(THREADED))' test
+
+# Before something is given away, and each night.
+check:
+	MAKE='$(MAKE)' tools/check lint test
+nightly:
+	MAKE='$(MAKE)' FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check lint test coverage tsan fuzz torture
+
 # --- Fuzzing --------------------------------------------------------------------------------------------------------
 
 .PHONY: fuzz
@@ -381,7 +417,10 @@ BENCH_HELP  := $(filter-out $(BENCH_MAINS),$(BENCH_SRC))
 
 $(BUILD)/bench/obj/%.o: tests/bench/%.c $(BUILD)/plain/flags | $(GEN_H)
 	$(call compile,$(CC) $(PLAIN_FLAGS) -iquote tests)
+$(BUILD)/bench/obj/support/%.o: tests/support/%.c $(BUILD)/plain/flags | $(GEN_H)
+	$(call compile,$(CC) $(PLAIN_FLAGS) -iquote tests)
 $(BENCHES): $(BUILD)/bench/%: $(BUILD)/bench/obj/%.o $(BENCH_HELP:tests/bench/%.c=$(BUILD)/bench/obj/%.o) \
+		$(BUILD)/bench/obj/support/large_folder.o \
 		$(BUILD)/plain/libcoopd.a
 	$(call link,$(CC) $(PLAIN_LINK),$(LIBS) -lm)
 

@@ -57,6 +57,9 @@ static int open_reader(sqlite3 **out, const char *path)
 	return rc;
 }
 
+/* As much as the store has. The library's own 2 MB make it write pages of a large copy out and read them back again and again. */
+static const char copy_settings[] = "PRAGMA cache_size = -16384";
+
 static int vacuum_into(sqlite3 *db, const char *path)
 {
 	AUTO(finalize_p) sqlite3_stmt *stmt = NULL;
@@ -81,6 +84,8 @@ static enum err fill(const char *from, const char *to, atomic_bool *stop)
 	static atomic_bool       never;
 
 	int rc = open_reader(&db, from);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, copy_settings, NULL, NULL, NULL);
 	if (rc == SQLITE_OK) {
 		sqlite3_progress_handler(db, STOP_CHECK_STEPS, must_stop, stop ? stop : &never);
 		rc = vacuum_into(db, to);

@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +174,12 @@ static void serve(struct canned_api *api, int fd)
 static void *serve_all(void *arg)
 {
 	struct canned_api *api = arg;
+	sigset_t           pipe;
 
+	/* Who asked may have gone already. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, NULL);
 	for (;;) {
 		struct pollfd fds[] = { { .fd = api->stop_fds[0], .events = POLLIN },
 			                { .fd = api->unix_fd, .events = POLLIN },

@@ -139,3 +139,36 @@ Test(tunnel_wire, a_message_that_does_not_fit_is_not_built)
 	tunnel_build(&w, &msg);
 	cr_expect_eq(wr_len(&w), 13);
 }
+
+/* A client of ours, and the fuzzer, read what a server says: nothing, too little, or what no server says. */
+Test(tunnel_wire, what_no_server_says_is_refused)
+{
+	struct tunnel_msg msg;
+	uint8_t           stranger = 0xee;
+
+	for (uint8_t version = 1; version <= 2; version++) {
+		cr_expect_eq(tunnel_parse_server(&msg, version, NULL, 0), TUNNEL_SHORT);
+		cr_expect_eq(tunnel_parse_server(&msg, version, &stranger, 1), TUNNEL_UNKNOWN);
+	}
+}
+
+Test(tunnel_wire, every_known_message_has_a_name_and_no_other)
+{
+	size_t known = 0;
+
+	for (unsigned op = 0; op < 256; op++)
+		known += strcmp(tunnel_op_name((uint8_t)op), "?") != 0;
+	cr_expect_gt(known, 10);
+	cr_expect_str_eq(tunnel_op_name(0xee), "?");
+	cr_expect_str_neq(tunnel_op_name(TUNNEL_VAULT_OPEN), "?");
+}
+
+Test(tunnel_wire, a_message_that_is_none_is_not_written)
+{
+	uint8_t           bytes[100];
+	struct wr         w   = wr_over(bytes, sizeof(bytes));
+	struct tunnel_msg msg = { .op = 0xee, .version = 2 };
+
+	tunnel_build(&w, &msg);
+	cr_expect(w.failed);
+}
