@@ -126,6 +126,7 @@ static void run(struct soak_outcome *o)
 
 	soak.ending = true;
 	soak_actors_join(); /* each looks a last time whether all is there */
+	soak_watch_end();
 	o->restarts_asked++;
 	if (lives && soak_server_end(SOAK_STOPPED))
 		o->restarts_well++;

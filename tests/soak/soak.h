@@ -137,6 +137,8 @@ void soak_took(enum soak_surface s, int64_t from_ns);
 /* Of a name: a player's key or the like, the same in every life. Of an actor and one of his numbers: an address. */
 void soak_key(uint8_t out[16], const char *format, ...) __attribute__((format(printf, 2, 3)));
 void soak_address(char out[16], const struct soak_actor *a, unsigned number);
+/* The same, but one of this machine's own, to connect from. */
+void soak_loopback(char out[16], const struct soak_actor *a, unsigned number);
 
 /* --- What is told of faults --- */
 

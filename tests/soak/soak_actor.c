@@ -166,14 +166,23 @@ void soak_key(uint8_t out[16], const char *format, ...)
 	memcpy(out, hash, 16);
 }
 
-/* 10.part.actor.number */
-void soak_address(char out[16], const struct soak_actor *a, unsigned number)
+static unsigned part_number(const struct soak_actor *a)
 {
 	unsigned part = 0;
 
 	while (part < sizeof(parts) / sizeof(parts[0]) && parts[part] != a->part)
 		part++;
-	snprintf(out, 16, "10.%u.%u.%u", (part + 1) % 256, a->number % 256, number % 250 + 1);
+	return part + 1;
+}
+
+void soak_address(char out[16], const struct soak_actor *a, unsigned number)
+{
+	snprintf(out, 16, "10.%u.%u.%u", part_number(a) % 256, a->number % 256, number % 250 + 1);
+}
+
+void soak_loopback(char out[16], const struct soak_actor *a, unsigned number)
+{
+	snprintf(out, 16, "127.%u.%u.%u", part_number(a) % 256, a->number % 256, number % 250 + 1);
 }
 
 /* --- Threads --- */

@@ -143,7 +143,7 @@ static void operate(struct soak_actor *a)
 		                             "audit?limit=20",
 		                             "rooms",
 		                             "boards",
-		                             "parts",
+		                             "drain",
 		                             "players?q=0",
 		                             "backup" };
 	struct bans             *b       = a->own;

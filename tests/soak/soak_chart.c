@@ -50,17 +50,17 @@ enum { PANELS = sizeof(panels) / sizeof(panels[0]), LINES = 3 };
 static const char style[] =
 	"<style>\n"
 	"svg { --paper: #fcfcfb; --ink: #1c1c1a; --soft: #62625c; --grid: #e4e3df; --a: #2a78d6; --b: #d2571f; --end: "
-        "#9a9890;\n"
+	"#9a9890;\n"
 	"  font: 12px system-ui, sans-serif }\n"
 	"@media (prefers-color-scheme: dark) {\n"
 	"  svg { --paper: #1a1a19; --ink: #f2f1ec; --soft: #a9a89f; --grid: #34342f; --a: #5b9ef0; --b: #ee7f47; "
-        "--end: #76756d }\n"
+	"--end: #76756d }\n"
 	"}\n"
 	".paper { fill: var(--paper) } text { fill: var(--soft) } .title { fill: var(--ink); font-weight: 600 }\n"
 	".head { fill: var(--ink); font-size: 18px; font-weight: 600 } .grid { stroke: var(--grid); stroke-width: 1 }\n"
 	".end { stroke: var(--end); stroke-width: 1.2 } .kill { stroke-dasharray: 4 3 }\n"
 	".l0, .l1 { fill: none; stroke-width: 1.8; stroke-linejoin: round } .l0 { stroke: var(--a) } .l1 { stroke: "
-        "var(--b) }\n"
+	"var(--b) }\n"
 	".n { text-anchor: end }\n"
 	"</style>\n";
 

@@ -383,5 +383,5 @@ static void check(struct soak_actor *a)
 }
 
 const struct soak_part soak_part_cloud = {
-	.name = "campaigns", .actors = 6, .own_bytes = sizeof(struct cloud), .visit = visit, .check = check
+	.name = "campaigns", .actors = 10, .own_bytes = sizeof(struct cloud), .visit = visit, .check = check
 };

@@ -228,7 +228,7 @@ static void visit(struct soak_actor *a)
 	ways[soak_dice(a, sizeof(ways) / sizeof(ways[0]))](a);
 }
 
-const struct soak_part soak_part_hostile = { .name = "hostile", .actors = 6, .visit = visit };
+const struct soak_part soak_part_hostile = { .name = "hostile", .actors = 10, .visit = visit };
 
 /* --- What is planted --- */
 

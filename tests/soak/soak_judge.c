@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LIFE_S = 40, MIB = 1 << 20 };
+enum { LIFE_S = 30, MIB = 1 << 20 };
 
 /* What must be level. Of the database and the blobs over the second half of the run, since they outlive the process. */
 static const struct level {

@@ -194,5 +194,5 @@ static void check(struct soak_actor *a)
 }
 
 const struct soak_part soak_part_lobby = {
-	.name = "lobby", .actors = 8, .own_bytes = sizeof(struct host), .visit = visit, .check = check
+	.name = "lobby", .actors = 16, .own_bytes = sizeof(struct host), .visit = visit, .check = check
 };

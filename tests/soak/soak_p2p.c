@@ -174,7 +174,7 @@ static bool enter(struct soak_actor *a, struct peer *p, unsigned which)
 	uint8_t player[16];
 	char    hex[33], members[80], value[64];
 
-	snprintf(p->from, sizeof(p->from), "127.1.%u.%u", a->number / 100, 2 * (a->number % 100) + which + 1);
+	soak_loopback(p->from, a, which);
 	if (!soak_dial(&p->wire, p->from, soak.ports.tunnel, 0) || soak_upgrade(&p->wire, "/p2p", NULL) != 101)
 		return soak_fault(a, "cannot connect to /p2p");
 	soak_key(player, "soak p2p %u of %u", which, a->number);
@@ -318,4 +318,4 @@ static void visit(struct soak_actor *a)
 	free(p);
 }
 
-const struct soak_part soak_part_p2p = { .name = "p2p", .actors = 3, .visit = visit };
+const struct soak_part soak_part_p2p = { .name = "p2p", .actors = 8, .visit = visit };

@@ -23,7 +23,7 @@ enum {
 	DATAGRAM    = 64,
 	UDP_MS      = 2000
 };
-enum { T_SEARCH = 0x11, T_LEAVE = 0x13, T_LIST = 0x91 };
+enum { T_SEARCH = 0x11, T_LEAVE = 0x13, T_RANKING_BY_ID = 0x22, T_LIST = 0x91 };
 
 struct player {
 	struct soak_wire wire;
@@ -102,7 +102,7 @@ static bool enter(struct soak_actor *a, struct player *p, unsigned which)
 	uint8_t frame[FRAME_BYTES];
 	size_t  len;
 
-	snprintf(p->from, sizeof(p->from), "127.0.%u.%u", 20 + a->number / 200, a->number % 200 + 1);
+	soak_loopback(p->from, a, 0);
 	snprintf(p->name, sizeof(p->name), "soak%u-%u", a->number, which);
 	p->udp = -1;
 	if (!soak_dial(&p->wire, p->from, soak.ports.rooms, 0))
@@ -147,7 +147,7 @@ static bool look_at_score(struct soak_actor *a, struct player *p, struct scores 
 {
 	uint8_t  frame[FRAME_BYTES];
 	size_t   len;
-	uint8_t *at   = begin(frame, p, ROOMS_T_RANKING_OF, 4 + 4 + 2 + NAME_BYTES);
+	uint8_t *at   = begin(frame, p, T_RANKING_BY_ID, 4 + 4 + 2 + NAME_BYTES);
 	int64_t  must = 0;
 
 	rooms_put(at, BOARD, 4);
@@ -411,5 +411,5 @@ static void check(struct soak_actor *a)
 }
 
 const struct soak_part soak_part_rooms = {
-	.name = "rooms", .actors = 6, .own_bytes = sizeof(struct scores), .visit = visit, .check = check
+	.name = "rooms", .actors = 14, .own_bytes = sizeof(struct scores), .visit = visit, .check = check
 };

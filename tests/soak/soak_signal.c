@@ -33,10 +33,12 @@ static void make_key(struct peer *p, const struct soak_actor *a, unsigned which)
 	hex_encode(p->name + 4, key, sizeof(key));
 }
 
+/* text ends with a line feed, which a message does without. */
 static bool say(struct peer *p, const char *text)
 {
-	return p->ws ? soak_ws_say(&p->wire, SOAK_WS_TEXT, text, strlen(text))
-	             : soak_send(&p->wire, text, strlen(text));
+	size_t len = strlen(text);
+
+	return p->ws ? soak_ws_say(&p->wire, SOAK_WS_TEXT, text, len - 1) : soak_send(&p->wire, text, len);
 }
 
 /* Without its end; NULL: none comes. */
@@ -59,7 +61,7 @@ static bool connect_peer(struct soak_actor *a, struct peer *p)
 	char address[16], from[16];
 
 	soak_address(address, a, p->ws);
-	snprintf(from, sizeof(from), "127.0.%u.%u", 10 + a->number / 250, a->number % 250 + 1);
+	soak_loopback(from, a, 0);
 	p->wire = SOAK_WIRE_NONE;
 	if (p->ws)
 		return soak_dial(&p->wire, NULL, soak.ports.tunnel, 0) &&
@@ -79,7 +81,8 @@ static bool enter(struct soak_actor *a, struct peer *p)
 	snprintf(text, sizeof(text), "soak %s\n", p->name);
 	line = say(p, text) ? hear(p) : NULL;
 	if (!line || strncmp(line, "nonce ", 6) != 0 || strlen(line) != 70)
-		return soak_fault(a, "a greeting is answered by %.60s", line ? line : "nothing");
+		return soak_fault(a, "a greeting over %s is answered by %.60s", p->ws ? "WebSocket" : "TCP",
+		                  line ? line : "nothing");
 
 	int len = snprintf(text, sizeof(text), "multivoid-signaling-register-v1%s%s", p->name, line + 6);
 
@@ -137,4 +140,4 @@ static void visit(struct soak_actor *a)
 	}
 }
 
-const struct soak_part soak_part_signal = { .name = "signaling", .actors = 4, .visit = visit };
+const struct soak_part soak_part_signal = { .name = "signaling", .actors = 10, .visit = visit };

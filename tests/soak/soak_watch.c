@@ -201,6 +201,12 @@ void soak_watch_look(void)
 	}
 }
 
+void soak_watch_end(void)
+{
+	if (soak_series.window_count < window_cap)
+		end_window((double)(usage_now_ns() - begin_ns) / 1e9);
+}
+
 uint64_t soak_watch_count(enum soak_surface s)
 {
 	return run_hist[s].count;

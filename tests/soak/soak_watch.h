@@ -42,6 +42,9 @@ void soak_watch_time(enum soak_surface s, int64_t ns);
 /* To be called about once a second; also while the server is down. */
 void soak_watch_look(void);
 
+/* When nobody measures any more: what came since the last window is one, too. */
+void soak_watch_end(void);
+
 /* Of the whole run. */
 uint64_t soak_watch_count(enum soak_surface s);
 double   soak_watch_ms(enum soak_surface s, double share);
