@@ -31,15 +31,14 @@
 
 enum { SAMPLE_MS = 1000, SHORT_S = 30, HOURS_MAX = 48 };
 
-/* Where in the run the lives end, and how. */
-static const struct {
-	double        share;
+/* Where in the run the lives end, and how; of a short one there are fewer, so that something happens in each. */
+struct planned {
+	double        share; /* 0: no more */
 	enum soak_end how;
-} plan[] = {
-	{ 0.10, SOAK_STOPPED }, { 0.20, SOAK_KILLED },  { 0.31, SOAK_STOPPED },
-	{ 0.42, SOAK_KILLED },  { 0.55, SOAK_STOPPED },
 };
-enum { PLANNED = sizeof(plan) / sizeof(plan[0]) };
+static const struct planned plan[]       = { { 0.10, SOAK_STOPPED }, { 0.20, SOAK_KILLED },  { 0.31, SOAK_STOPPED },
+	                                     { 0.42, SOAK_KILLED },  { 0.55, SOAK_STOPPED }, { 0, SOAK_STOPPED } };
+static const struct planned short_plan[] = { { 0.30, SOAK_STOPPED }, { 0.60, SOAK_KILLED }, { 0, SOAK_STOPPED } };
 
 static const char           *out_folder = ".";
 static volatile sig_atomic_t interrupted;
@@ -82,8 +81,8 @@ static bool restart(struct soak_outcome *o, enum soak_end how)
 /* False: the server is gone. */
 static bool go_through(struct soak_outcome *o)
 {
-	int64_t begin_ms = soak_now_ms(), next_ms = begin_ms + SAMPLE_MS;
-	size_t  done = 0;
+	const struct planned *next     = soak.seconds < SHORT_S ? short_plan : plan;
+	int64_t               begin_ms = soak_now_ms(), next_ms = begin_ms + SAMPLE_MS;
 
 	for (;;) {
 		double passed_s = (double)(soak_now_ms() - begin_ms) / 1000;
@@ -93,7 +92,7 @@ static bool go_through(struct soak_outcome *o)
 		soak_watch_look();
 		if (passed_s >= soak.seconds || interrupted)
 			return true;
-		if (done < PLANNED && passed_s >= plan[done].share * soak.seconds && !restart(o, plan[done++].how))
+		if (next->share > 0 && passed_s >= next->share * soak.seconds && !restart(o, next++->how))
 			return false;
 		wait_a_sample(&next_ms);
 	}

@@ -64,7 +64,7 @@ struct soak {
 	struct soak_ports ports; /* the same in all lives */
 	char              root[SOAK_PATH_BYTES], data[SOAK_PATH_BYTES], backup[SOAK_PATH_BYTES];
 	char              admin_socket[SOAK_PATH_BYTES], events_socket[SOAK_PATH_BYTES];
-	struct soak_life  lives[SOAK_LIVES_MAX];
+	struct soak_life  lives[SOAK_LIVES_MAX + 1];
 
 	_Atomic uint32_t life; /* the current one; the next begins when this one is told to end */
 	_Atomic bool     up, ending;

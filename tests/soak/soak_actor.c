@@ -134,12 +134,15 @@ size_t soak_told(char out[SOAK_TOLD_MAX][SOAK_TOLD_BYTES])
 	return count;
 }
 
+/* An answer may be read a moment after the kill; nothing is answered between two lives. */
 bool soak_must_be_kept(int64_t acknowledged_ms)
 {
 	for (uint32_t i = 0; i < soak.life; i++) {
-		const struct soak_life *l = &soak.lives[i];
+		const struct soak_life *l       = &soak.lives[i];
+		int64_t                 next_ms = soak.lives[i + 1].begin_ms;
 
-		if (l->end == SOAK_KILLED && acknowledged_ms > l->end_ms - LAZY_MS && acknowledged_ms <= l->end_ms)
+		if (l->end == SOAK_KILLED && acknowledged_ms > l->end_ms - LAZY_MS &&
+		    (!next_ms || acknowledged_ms < next_ms))
 			return false;
 	}
 	return true;

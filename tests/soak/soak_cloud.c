@@ -376,8 +376,8 @@ static void check(struct soak_actor *a)
 	struct cloud *c = a->own;
 
 	/* As if something else than what was acknowledged had come back. */
-	if (soak.plant == SOAK_PLANT_LOST && soak.ending && a->number == 0)
-		c->campaigns[0].hash[0] ^= 1;
+	for (unsigned i = 0; soak.plant == SOAK_PLANT_LOST && soak.ending && i < CAMPAIGNS; i++)
+		c->campaigns[i].hash[0] ^= 1;
 	for (unsigned i = 0; i < CAMPAIGNS; i++)
 		load(a, i);
 }

@@ -47,9 +47,9 @@ static char *read_report(const char *name)
 	return text;
 }
 
-Test(soak, ten_seconds_of_everything_pass)
+Test(soak, seven_seconds_of_everything_pass)
 {
-	cr_assert_eq(soak("0.14", NULL), 0);
+	cr_assert_eq(soak("0.12", NULL), 0);
 
 	AUTO(auto_free) char *text  = read_report("report.txt");
 	AUTO(auto_free) char *chart = read_report("report.svg");
@@ -61,7 +61,7 @@ Test(soak, ten_seconds_of_everything_pass)
 
 Test(soak, a_lost_checkpoint_is_noticed)
 {
-	cr_assert_eq(soak("0.06", "lost"), 1);
+	cr_assert_eq(soak("0.08", "lost"), 1);
 
 	AUTO(auto_free) char *text = read_report("report.txt");
 
