@@ -4,7 +4,7 @@
  *
  *	soak [--minutes N] [--load N] [--seed N] [--out FOLDER]
  *
- * COOPD_BIN names the server. It goes through six lives: five short ones, ended by turns by SIGTERM and SIGKILL, and one of nearly half
+ * COOPD_BIN names the server. It goes through six lives: five short ones, ended by SIGTERM, SIGKILL and hand-over, and one of nearly half
  * the time, over which memory and descriptors are judged. The report goes to standard output and to FOLDER/report.txt, the picture to
  * FOLDER/report.svg. The exit status is 0 when all holds, 1 when not, 2 when it could not be tried.
  *
@@ -31,14 +31,18 @@
 
 enum { SAMPLE_MS = 1000, SHORT_S = 30, HOURS_MAX = 48 };
 
+static const char *const end_names[] = {
+	[SOAK_STOPPED] = "SIGTERM", [SOAK_KILLED] = "SIGKILL", [SOAK_HANDED_OVER] = "hand-over"
+};
+
 /* Where in the run the lives end, and how; of a short one there are fewer, so that something happens in each. */
 struct planned {
 	double        share; /* 0: no more */
 	enum soak_end how;
 };
-static const struct planned plan[]       = { { 0.10, SOAK_STOPPED }, { 0.20, SOAK_KILLED },  { 0.31, SOAK_STOPPED },
-	                                     { 0.42, SOAK_KILLED },  { 0.55, SOAK_STOPPED }, { 0, SOAK_STOPPED } };
-static const struct planned short_plan[] = { { 0.30, SOAK_STOPPED }, { 0.60, SOAK_KILLED }, { 0, SOAK_STOPPED } };
+static const struct planned plan[] = { { 0.10, SOAK_STOPPED }, { 0.20, SOAK_KILLED },      { 0.31, SOAK_HANDED_OVER },
+	                               { 0.42, SOAK_KILLED },  { 0.55, SOAK_HANDED_OVER }, { 0, SOAK_STOPPED } };
+static const struct planned short_plan[] = { { 0.30, SOAK_HANDED_OVER }, { 0.60, SOAK_KILLED }, { 0, SOAK_STOPPED } };
 
 static const char           *out_folder = ".";
 static volatile sig_atomic_t interrupted;
@@ -73,7 +77,7 @@ static bool restart(struct soak_outcome *o, enum soak_end how)
 	if (!soak_server_start())
 		return false;
 	o->restarts_well++;
-	fprintf(stderr, "soak: %s, and ready again after %ld ms\n", how == SOAK_KILLED ? "killed" : "stopped",
+	fprintf(stderr, "soak: %s, and ready again after %ld ms\n", end_names[soak.lives[soak.life - 1].end],
 	        (long)(soak_now_ms() - from_ms));
 	return true;
 }
@@ -169,8 +173,8 @@ static void write_lives(FILE *f)
 		if (!last)
 			continue;
 		fprintf(f, "%4u %7.0f %6.0f  %-9s %22.1f %12.0f %8.0f %13.2f %8.2f %10.1f\n", life, first->at_s,
-		        last->at_s, soak.lives[life].end == SOAK_KILLED ? "SIGKILL" : "SIGTERM", last->rss / 1048576,
-		        last->fds, last->threads, last->database / 1048576, last->wal / 1048576, last->blobs / 1048576);
+		        last->at_s, end_names[soak.lives[life].end], last->rss / 1048576, last->fds, last->threads,
+		        last->database / 1048576, last->wal / 1048576, last->blobs / 1048576);
 	}
 }
 

@@ -46,7 +46,7 @@ struct soak_ports {
 	uint16_t tunnel, http, signal, rooms, p2p, p2p_alt, admin, events;
 };
 
-enum soak_end { SOAK_STOPPED, SOAK_KILLED };
+enum soak_end { SOAK_STOPPED, SOAK_KILLED, SOAK_HANDED_OVER };
 
 /* One run of the server's process. */
 struct soak_life {

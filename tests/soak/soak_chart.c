@@ -58,11 +58,14 @@ static const char style[] =
 	"}\n"
 	".paper { fill: var(--paper) } text { fill: var(--soft) } .title { fill: var(--ink); font-weight: 600 }\n"
 	".head { fill: var(--ink); font-size: 18px; font-weight: 600 } .grid { stroke: var(--grid); stroke-width: 1 }\n"
-	".end { stroke: var(--end); stroke-width: 1.2 } .kill { stroke-dasharray: 4 3 }\n"
+	".end { stroke: var(--end); stroke-width: 1.2 } .kill { stroke-dasharray: 4 3 } .hand { stroke-dasharray: 1 2 "
+        "}\n"
 	".l0, .l1 { fill: none; stroke-width: 1.8; stroke-linejoin: round } .l0 { stroke: var(--a) } .l1 { stroke: "
 	"var(--b) }\n"
 	".n { text-anchor: end }\n"
 	"</style>\n";
+
+static const char *const end_classes[] = { [SOAK_STOPPED] = "", [SOAK_KILLED] = " kill", [SOAK_HANDED_OVER] = " hand" };
 
 static double value(const struct soak_sample *s, const struct line *l)
 {
@@ -138,8 +141,8 @@ static void ends(FILE *f, const struct panel *p)
 		/* The last end is that of the run. */
 		if (at_s < 0 || at_s >= p->end_s - 1.5)
 			continue;
-		fprintf(f, "<path class=\"end%s\" d=\"M%.1f %.1fV%.1f\"/>\n",
-		        soak.lives[i].end == SOAK_KILLED ? " kill" : "", x_of(p, at_s), p->y, p->y + p->h);
+		fprintf(f, "<path class=\"end%s\" d=\"M%.1f %.1fV%.1f\"/>\n", end_classes[soak.lives[i].end],
+		        x_of(p, at_s), p->y, p->y + p->h);
 	}
 }
 
@@ -258,16 +261,17 @@ static struct panel place(int number, int columns, double from_y, double height,
 
 static void heading(FILE *f, const char *title, bool holds, int height)
 {
+	static const char *const names[] = { "told to stop", "killed", "handed over" };
+
 	fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\">\n",
 	        WIDTH, height, WIDTH, height);
 	fprintf(f, "<title>%s</title>\n%s<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", title, style, WIDTH,
 	        height);
 	fprintf(f, "<text class=\"head\" x=\"%d\" y=\"36\">%s: %s</text>\n", MARGIN, title,
 	        holds ? "all holds" : "something does not hold");
-	fprintf(f,
-	        "<path class=\"end\" d=\"M%d 52v16\"/><text x=\"%d\" y=\"64\">told to stop</text>"
-	        "<path class=\"end kill\" d=\"M%d 52v16\"/><text x=\"%d\" y=\"64\">killed</text>\n",
-	        MARGIN + 4, MARGIN + 14, MARGIN + 114, MARGIN + 124);
+	for (int i = 0; i < 3; i++)
+		fprintf(f, "<path class=\"end%s\" d=\"M%d 52v16\"/><text x=\"%d\" y=\"64\">%s</text>\n", end_classes[i],
+		        MARGIN + 4 + 110 * i, MARGIN + 14 + 110 * i, names[i]);
 }
 
 bool soak_chart(const char *path, const char *title, bool holds)

@@ -25,7 +25,7 @@ static const struct level {
 	{ "threads level off", offsetof(struct soak_sample, threads), 2, 4, 1, "", false, false },
 	{ "the database levels off", offsetof(struct soak_sample, database), 0.25 * MIB, 2.0 * MIB, MIB, "MiB", true,
 	  false },
-	{ "its log levels off", offsetof(struct soak_sample, wal), 2.0 * MIB, 4.0 * MIB, MIB, "MiB", true, false },
+	{ "its log levels off", offsetof(struct soak_sample, wal), 5.0 * MIB, 4.0 * MIB, MIB, "MiB", true, false },
 	{ "blobs level off", offsetof(struct soak_sample, blobs), 4.0 * MIB, 12.0 * MIB, MIB, "MiB", true, false },
 };
 

@@ -3,6 +3,7 @@
 #include "soak_wire.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -112,6 +113,7 @@ void soak_server_prepare(void)
 	snprintf(soak.events_socket, sizeof(soak.events_socket), "%.70s/events.sock", soak.root);
 	snprintf(log_path, sizeof(log_path), "%.70s/server.log", soak.root);
 	choose_ports();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 /* --- The process --- */
@@ -195,19 +197,26 @@ static bool is_ready(void)
 	return ready;
 }
 
-bool soak_server_start(void)
+static void launch(const char *program)
 {
-	const char *program  = getenv("COOPD_BIN");
-	pid_t       parent   = getpid();
-	int64_t     until_ms = soak_now_ms() + READY_MS;
+	pid_t parent = getpid();
 
-	if (!program)
-		errx(2, "COOPD_BIN must name the server");
 	server_pid = fork();
 	if (server_pid < 0)
 		err(1, "fork");
 	if (server_pid == 0)
 		become_server(parent, program);
+}
+
+bool soak_server_start(void)
+{
+	const char *program  = getenv("COOPD_BIN");
+	int64_t     until_ms = soak_now_ms() + READY_MS;
+
+	if (!program)
+		errx(2, "COOPD_BIN must name the server");
+	if (!server_pid)
+		launch(program);
 	while (!is_ready()) {
 		int status = status_now();
 
@@ -243,15 +252,71 @@ bool soak_server_lives(void)
 	return server_pid != 0;
 }
 
-bool soak_server_end(enum soak_end how)
+/* The process whose parent we are. Whom a server that ended has left behind is our child then: see soak_server_prepare. */
+static pid_t find_child(void)
 {
-	if (!soak_server_lives())
-		return false;
+	DIR  *d     = opendir("/proc");
+	pid_t found = 0;
+
+	for (struct dirent *e; d && !found && (e = readdir(d));) {
+		char  path[64], line[512] = "";
+		FILE *f;
+
+		if (strspn(e->d_name, "0123456789") != strlen(e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.12s/stat", e->d_name);
+		f = fopen(path, "re");
+		if (f && fgets(line, sizeof(line), f)) {
+			const char *name_end = strrchr(line, ')'); /* then: the state, and the parent */
+
+			if (name_end && strlen(name_end) > 4 && strtol(name_end + 4, NULL, 10) == getpid())
+				found = (pid_t)strtol(e->d_name, NULL, 10);
+		}
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* False: it refuses, or knows nothing of it. */
+static bool hand_over(void)
+{
+	struct soak_answer a;
+
+	soak_http(&a, &(struct soak_ask){ .unix_path = soak.admin_socket,
+	                                  .method    = "POST",
+	                                  .path      = "/admin/v1/handover",
+	                                  .body      = "{}",
+	                                  .len       = 2 });
+	if (a.status != 200 && a.status != 404)
+		fprintf(stderr, "soak: a hand-over is answered %d %.200s\n", a.status, a.body ? a.body : "");
+
+	bool well = a.status == 200;
+
+	soak_answer_fini(&a);
+	return well;
+}
+
+/* What the actors do from here on is excused. */
+static void end_life(enum soak_end how)
+{
 	soak.up                      = false;
 	soak.lives[soak.life].end    = how;
 	soak.lives[soak.life].end_ms = soak_now_ms();
 	soak.life++;
-	kill(server_pid, how == SOAK_KILLED ? SIGKILL : SIGTERM);
+}
+
+bool soak_server_end(enum soak_end how)
+{
+	if (!soak_server_lives())
+		return false;
+	end_life(how);
+	if (how == SOAK_HANDED_OVER && !hand_over())
+		how = soak.lives[soak.life - 1].end = SOAK_STOPPED;
+	if (how != SOAK_HANDED_OVER)
+		kill(server_pid, how == SOAK_KILLED ? SIGKILL : SIGTERM);
 
 	int status = await_end();
 
@@ -263,6 +328,10 @@ bool soak_server_end(enum soak_end how)
 	}
 	if (status != (how == SOAK_KILLED ? 256 + SIGKILL : 0)) {
 		fprintf(stderr, "soak: the server ended with status %d; see %s\n", status, log_path);
+		return false;
+	}
+	if (how == SOAK_HANDED_OVER && (server_pid = find_child()) == 0) {
+		fprintf(stderr, "soak: nobody is there after a hand-over; see %s\n", log_path);
 		return false;
 	}
 	return true;

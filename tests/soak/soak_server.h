@@ -13,7 +13,10 @@ void soak_server_prepare(void);
 /* Starts it and waits until it is ready; soak.up is true then. False: it ended, or is not ready in time. */
 bool soak_server_start(void);
 
-/* Tells it to end, this way; the next life begins. False: it does not, or says that something went wrong. */
+/*
+ * Tells it to end, this way; the next life begins. False: it does not, or says that something went wrong. A server that cannot hand
+ * over is stopped instead, and so it is noted. After a hand-over the next one runs already, and soak_server_start only waits for it.
+ */
 bool soak_server_end(enum soak_end how);
 
 pid_t soak_server_pid(void); /* 0 while none runs */
