@@ -81,7 +81,8 @@ void soak_pause(const struct soak_actor *a, int ms)
 
 /* --- What went wrong --- */
 
-static void tell(const struct soak_actor *a, const char *what, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void tell(const struct soak_actor *a, const char *what, const char *format,
+                                                       va_list args)
 {
 	char text[SOAK_TOLD_BYTES];
 	int  len = snprintf(text, sizeof(text), "%s, %s %u, life %u: ", what, a->part->name, a->number, a->life);

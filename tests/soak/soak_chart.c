@@ -59,7 +59,7 @@ static const char style[] =
 	".paper { fill: var(--paper) } text { fill: var(--soft) } .title { fill: var(--ink); font-weight: 600 }\n"
 	".head { fill: var(--ink); font-size: 18px; font-weight: 600 } .grid { stroke: var(--grid); stroke-width: 1 }\n"
 	".end { stroke: var(--end); stroke-width: 1.2 } .kill { stroke-dasharray: 4 3 } .hand { stroke-dasharray: 1 2 "
-        "}\n"
+	"}\n"
 	".l0, .l1 { fill: none; stroke-width: 1.8; stroke-linejoin: round } .l0 { stroke: var(--a) } .l1 { stroke: "
 	"var(--b) }\n"
 	".n { text-anchor: end }\n"
@@ -108,8 +108,8 @@ static void grid_line(FILE *f, const struct panel *p, double v)
 static void grid(FILE *f, const struct panel *p)
 {
 	if (p->log) {
-		for (double v = p->bottom; v <= p->top * 1.01; v *= 10)
-			grid_line(f, p, v);
+		for (int i = 0; p->bottom * pow(10, i) <= p->top * 1.01; i++)
+			grid_line(f, p, p->bottom * pow(10, i));
 		return;
 	}
 
@@ -250,10 +250,11 @@ static void latency_panel(FILE *f, struct panel *p, int surface)
 
 static struct panel place(int number, int columns, double from_y, double height, double end_s)
 {
-	double w = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / (double)columns;
+	double w   = (WIDTH - 2 * MARGIN - (columns - 1) * GAP) / (double)columns;
+	int    row = number / columns;
 
 	return (struct panel){ .x     = MARGIN + (number % columns) * (w + GAP) + AXIS,
-		               .y     = from_y + (number / columns) * (height + ABOVE + BELOW + 14) + ABOVE,
+		               .y     = from_y + row * (height + ABOVE + BELOW + 14) + ABOVE,
 		               .w     = w - AXIS,
 		               .h     = height,
 		               .end_s = end_s };

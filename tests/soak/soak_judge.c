@@ -22,7 +22,7 @@ static const struct level {
 } levels[] = {
 	{ "memory levels off", offsetof(struct soak_sample, rss), 1.5 * MIB, 12.0 * MIB, MIB, "MiB", false, true },
 	{ "descriptors level off", offsetof(struct soak_sample, fds), 25, 60, 1, "", false, false },
-	{ "threads level off", offsetof(struct soak_sample, threads), 2, 4, 1, "", false, false },
+	{ "threads level off", offsetof(struct soak_sample, threads), 10, 20, 1, "", false, false },
 	{ "the database levels off", offsetof(struct soak_sample, database), 0.25 * MIB, 2.0 * MIB, MIB, "MiB", true,
 	  false },
 	{ "its log levels off", offsetof(struct soak_sample, wal), 5.0 * MIB, 4.0 * MIB, MIB, "MiB", true, false },
@@ -191,7 +191,7 @@ static double median_p99(enum soak_surface s, double from, double to)
 
 static void judge_latency(struct soak_verdicts *v)
 {
-	for (int s = 0; s < SOAK_SURFACES; s++) {
+	for (enum soak_surface s = 0; s < SOAK_SURFACES; s++) {
 		double first = median_p99(s, 0, 0.5), second = median_p99(s, 0.5, 1);
 		double p50 = soak_watch_ms(s, 0.5), p99 = soak_watch_ms(s, 0.99);
 		double allowed = first * slower_factor > slower_ms ? first * slower_factor : slower_ms;

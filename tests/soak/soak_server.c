@@ -69,7 +69,7 @@ static int bind_to(int type, uint32_t ip, uint16_t port)
 static uint16_t free_port(int held[3])
 {
 	for (int i = 0; i < PORT_TRIES; i++) {
-		struct sockaddr_in at;
+		struct sockaddr_in at  = { 0 };
 		socklen_t          len = sizeof(at);
 
 		held[0] = bind_to(SOCK_STREAM, INADDR_LOOPBACK, 0);

@@ -16,10 +16,10 @@
 
 static int soak(const char *minutes, const char *plant)
 {
-	const char *program = getenv("SOAK_BIN");
+	const char *program = getenv("SOAK_BIN"), *server = getenv("COOPD_PLAIN_BIN");
 
-	cr_assert_not_null(program, "SOAK_BIN must name the soak test");
-	setenv("COOPD_BIN", getenv("COOPD_PLAIN_BIN"), 1);
+	cr_assert(program && server, "SOAK_BIN and COOPD_PLAIN_BIN must name the soak test and the server");
+	setenv("COOPD_BIN", server, 1);
 	setenv("TMPDIR", data_folder(), 1);
 	if (plant)
 		setenv("SOAK_PLANT", plant, 1);
