@@ -333,7 +333,7 @@ static bool is_whole(const struct soak_wire *w, size_t head)
 void soak_http(struct soak_answer *out, const struct soak_ask *q)
 {
 	struct soak_wire w;
-	int64_t          until_ms = soak_now_ms() + SOAK_PATIENCE_MS;
+	int64_t          until_ms = soak_now_ms() + (q->patience_ms ? q->patience_ms : SOAK_PATIENCE_MS);
 
 	*out = (struct soak_answer){ 0 };
 	if (!(q->unix_path ? soak_dial_unix(&w, q->unix_path) : soak_dial(&w, NULL, q->port, 0)))

@@ -70,6 +70,7 @@ struct soak_ask {
 	const char *fields;  /* further header lines, each with its CR LF; NULL: none */
 	const void *body;
 	size_t      len;
+	int         patience_ms; /* 0: SOAK_PATIENCE_MS */
 };
 
 struct soak_answer {
