@@ -10,17 +10,22 @@
 #	test/fuzz/X	fuzz target X with a plain main, which replays its corpus
 #	fuzz/X		fuzz target X as a libFuzzer program
 #	bench/X		benchmark program X
+#	soak/		the soak test (soak), and what its last run reported (report.txt, report.svg)
 #	gen/		C made from sql/, migrations/ and files that the binary carries
 #	lint/ docs/	what the checks leave behind, and the README as it should read
 #
 # To be set on the command line: BUILD=dir  CC=clang  V=1 (show commands)  JOBS=n  TESTS='suite/pattern'
 # ARGS='...' (for run and bench)  FUZZ_SECONDS=n  WERROR= (a compiler newer than ours warns about more)
+# MINUTES=n  LOAD=n  SEED=n  SANITIZE=1 (for soak)
 # DESTDIR= prefix= sysconfdir= (for install)  CFLAGS= CPPFLAGS= LDFLAGS= (added to our own)
 
 BUILD  ?= build
 JOBS   ?= $(shell nproc)
 WERROR ?= -Werror
 FUZZ_SECONDS ?= 60
+MINUTES ?= 20
+LOAD    ?= 1
+SEED    ?= 1
 prefix       ?= /usr/local
 sysconfdir   ?= $(if $(filter /usr /usr/local,$(prefix)),/etc,$(prefix)/etc)
 
@@ -67,6 +72,7 @@ NEEDS_coverage := build test coverage
 NEEDS_tsan    := build test
 NEEDS_check   := build test lint
 NEEDS_nightly := build test lint fuzz coverage
+NEEDS_soak    := build test
 
 NEEDS := $(sort $(foreach goal,$(patsubst lint-%,lint,$(MAKECMDGOALS)),$(NEEDS_$(goal))))
 ifneq ($(NEEDS),)
@@ -116,6 +122,7 @@ FUZZ_HELP := $(filter-out $(FUZZ_SRC) tests/fuzz/replay.c,$(wildcard tests/fuzz/
 	     $(wildcard tests/support/*_check.c)
 FUZZ_NAMES := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 BENCH_SRC := $(wildcard tests/bench/*.c)
+SOAK_SRC  := $(filter-out %_test.c,$(wildcard tests/soak/*.c))
 
 ALL_C := $(SRC) $(CTL_SRC) $(sort $(wildcard tests/*.c tests/*/*.c tests/*/*/*.c))
 ALL_H := $(sort $(wildcard src/*.h src/*/*.h tools/*/*.h tests/*.h tests/*/*.h tests/*/*/*.h))
@@ -135,9 +142,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
 STRICT := $(WARN) -Wconversion
 HARDEN := -fPIE -fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(FORTIFY) $(BRANCHES)
 # gcc sees conversions and uninitialised values under the sanitizers that are none: the plain build is the strict one.
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 TEST_LEVEL := -O1
-TESTING  := $(SANITIZE) -DCOOP_TEST_CLOCK $(TEST_LEVEL) -iquote tests -iquote tools
+TESTING  := $(SANITIZERS) -DCOOP_TEST_CLOCK $(TEST_LEVEL) -iquote tests -iquote tools
 
 PLAIN_FLAGS = $(BASE) $(STRICT) $(WERROR) -O2 $(HARDEN) $(CPPFLAGS) $(CFLAGS)
 TEST_FLAGS  = $(BASE) $(WARN) $(TESTING) $(CPPFLAGS) $(CFLAGS)
@@ -148,8 +155,8 @@ LINK := -Wl,--as-needed
 # gcc's shared libubsan takes no notice of log_path beside libasan; clang links both into the program anyway.
 RUNTIME := $(if $(findstring clang,$(CC)),,-static-libasan -static-libubsan)
 PLAIN_LINK = -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(LINK) $(LDFLAGS)
-TEST_LINK  = -pthread $(SANITIZE) $(RUNTIME) $(LINK) $(LDFLAGS)
-FUZZ_LINK  = -pthread $(SANITIZE) -fsanitize=fuzzer $(LINK) $(LDFLAGS)
+TEST_LINK  = -pthread $(SANITIZERS) $(RUNTIME) $(LINK) $(LDFLAGS)
+FUZZ_LINK  = -pthread $(SANITIZERS) -fsanitize=fuzzer $(LINK) $(LDFLAGS)
 LIBS := $(PKG_LIBS) -ldl -lpthread
 comma := ,
 
@@ -232,7 +239,7 @@ endif
 
 # By name, so that BUILD=/some/where/precious loses nothing of its own.
 clean:
-	rm -rf $(addprefix $(BUILD)/,coopd coopctl plain test fuzz bench gen lint docs deb packages coverage tsan)
+	rm -rf $(addprefix $(BUILD)/,coopd coopctl plain test fuzz bench soak gen lint docs deb packages coverage tsan)
 	[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:
@@ -250,6 +257,7 @@ help:
 	echo "make docs       rewrite the generated blocks of README.md"
 	echo "make fuzz       run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 	echo "make bench      measure against the reference relay"
+	echo "make soak       everything at once for MINUTES=$(MINUTES), LOAD=$(LOAD); SANITIZE=1 takes the sanitizers' build"
 	echo "make install    DESTDIR= prefix=$(prefix) sysconfdir=$(sysconfdir)"
 	echo "make deb        build the Debian package, in $(BUILD)/deb"
 	echo "make check-packages   build, install, start and remove it in fresh Debian 12 and 13 (root; ARGS='bookworm' narrows)"
@@ -310,14 +318,14 @@ $(REPLAYS): $(BUILD)/test/fuzz/%: $(BUILD)/test/obj/fuzz/%_fuzz.o $(BUILD)/test/
 # What a test finds in its environment.
 TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) COOPD_PLAIN_BIN=$(abspath $(BUILD)/coopd) \
 	   COOPD_FAULTS_BIN=$(abspath $(BUILD)/test/coopd-faults) \
-	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl)
+	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl) SOAK_BIN=$(abspath $(BUILD)/soak/soak)
 
 # In memory where there is such a folder: thousands of small databases come and go.
 TEST_TMPDIR ?= $(shell [ -d /dev/shm ] && [ -w /dev/shm ] && echo /dev/shm || echo /tmp)
 
 # Criterion does not notice leaks, nor reports of a server that a test started: the sanitizers write to files instead,
 # and one that is left behind is a failure.  Nor does it mind when no test ran at all.
-test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/test/coopctl $(BUILD)/test/tests $(FAKES) $(PROBES) $(REPLAYS)
+test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/test/coopctl $(BUILD)/test/tests $(BUILD)/soak/soak $(FAKES) $(PROBES) $(REPLAYS)
 	logs=$(abspath $(BUILD)/test/sanitizer)
 	rm -rf "$$logs"
 	mkdir -p "$$logs"
@@ -372,12 +380,12 @@ THREADED := @(log|random|clock|jobs|store|ask|blob|copies|durable|readers|upload
 coverage:
 	$(if $(TESTS),,[ ! -d $(COVERAGE) ] || find $(COVERAGE) -name '*.gcda' -delete)
 	status=0
-	$(MAKE) BUILD=$(COVERAGE) SANITIZE='--coverage -fprofile-update=atomic' RUNTIME= TEST_LEVEL=-O0 test || status=$$?
+	$(MAKE) BUILD=$(COVERAGE) SANITIZERS='--coverage -fprofile-update=atomic' RUNTIME= TEST_LEVEL=-O0 test || status=$$?
 	tools/coverage $(COVERAGE)
 	exit $$status
 
 tsan:
-	$(MAKE) BUILD=$(BUILD)/tsan SANITIZE='-fsanitize=thread -fno-omit-frame-pointer' RUNTIME=-static-libtsan \
+	$(MAKE) BUILD=$(BUILD)/tsan SANITIZERS='-fsanitize=thread -fno-omit-frame-pointer' RUNTIME=-static-libtsan \
 		TESTS='$(or $(TESTS),$(THREADED))' test
 
 # Before something is given away, and each night.
@@ -426,6 +434,30 @@ $(BENCHES): $(BUILD)/bench/%: $(BUILD)/bench/obj/%.o $(BENCH_HELP:tests/bench/%.
 
 bench: $(BUILD)/coopd $(BENCHES)
 	$(TEST_ENV) BENCH_DIR=$(abspath $(BUILD)/bench) tests/bench/run $(ARGS)
+
+# --- Soak -----------------------------------------------------------------------------------------------------------
+#
+# One program, which starts the server itself. It uses what the bench programs share.
+
+.PHONY: soak
+SOAK_COOPD   = $(BUILD)/$(if $(filter 1,$(SANITIZE)),test/)coopd
+SOAK_REPORTS = $(abspath $(BUILD)/soak/sanitizer)
+
+$(BUILD)/soak/obj/%.o: tests/soak/%.c $(BUILD)/plain/flags | $(GEN_H)
+	$(call compile,$(CC) $(PLAIN_FLAGS) -iquote tests)
+$(BUILD)/soak/soak: $(SOAK_SRC:tests/soak/%.c=$(BUILD)/soak/obj/%.o) $(BENCH_HELP:tests/bench/%.c=$(BUILD)/bench/obj/%.o) \
+		$(BUILD)/plain/libcoopd.a
+	$(call link,$(CC) $(PLAIN_LINK),$(LIBS) -lm)
+
+soak: $(SOAK_COOPD) $(BUILD)/soak/soak
+	export COOPD_BIN=$(abspath $(SOAK_COOPD))
+	$(if $(filter 1,$(SANITIZE)),
+	rm -rf $(SOAK_REPORTS)
+	mkdir -p $(SOAK_REPORTS)
+	export SOAK_SANITIZER_REPORTS=$(SOAK_REPORTS)
+	export ASAN_OPTIONS=log_path=$(SOAK_REPORTS)/report:detect_leaks=1
+	export LSAN_OPTIONS=log_path=$(SOAK_REPORTS)/report UBSAN_OPTIONS=log_path=$(SOAK_REPORTS)/report:print_stacktrace=1)
+	exec $(BUILD)/soak/soak --minutes $(MINUTES) --load $(LOAD) --seed $(SEED) --out $(BUILD)/soak
 
 # --- Checks ---------------------------------------------------------------------------------------------------------
 #
@@ -480,6 +512,6 @@ format:
 docs: $(BUILD)/coopd
 	tools/lint docs $(BUILD) write
 
--include $(wildcard $(foreach dir,plain/src plain/gen plain/tools test/src test/gen test/tools test/obj fuzz/src fuzz/gen fuzz/obj bench/obj \
+-include $(wildcard $(foreach dir,plain/src plain/gen plain/tools test/src test/gen test/tools test/obj fuzz/src fuzz/gen fuzz/obj bench/obj soak/obj \
 	lint/gcc lint/clang lint/headers,$(BUILD)/$(dir)/*.d $(BUILD)/$(dir)/*/*.d $(BUILD)/$(dir)/*/*/*.d \
 	$(BUILD)/$(dir)/*/*/*/*.d))
