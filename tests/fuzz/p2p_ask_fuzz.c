@@ -19,6 +19,7 @@
 #include "base/hex.h"
 #include "conf/conf.h"
 #include "crypt/hash.h"
+#include "net/inherit.h"
 #include "net/listen.h"
 #include "os/log.h"
 #include "os/random.h"
@@ -157,6 +158,24 @@ enum err listen_udp(int *fd, struct addr *bound, const char *text, uint16_t port
 	(void)port, (void)report;
 	*fd = 1000; /* nobody looks */
 	return addr_parse(bound, text, strlen(text), true);
+}
+
+/* Nothing came from an earlier process. */
+bool inherit_inet(int *fd, struct addr *bound, const char *setting, int type, const struct addr *want,
+                  enum inherit_how how)
+{
+	(void)fd, (void)bound, (void)setting, (void)type, (void)want, (void)how;
+	return false;
+}
+
+void inherit_keep(const char *setting, int fd)
+{
+	(void)setting, (void)fd;
+}
+
+void listen_tune_udp(int fd)
+{
+	(void)fd;
 }
 
 enum err udp_listen(struct udp_socket **out, struct udp *u, int fd, const struct addr *bound,
