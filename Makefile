@@ -338,8 +338,8 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/tes
 	# Into a file and not a pipe: a server that a test left running would hold a pipe open for ever.
 	log=$(BUILD)/test/log
 	status=0
-	$(BUILD)/test/tests -j$(JOBS) --timeout 300 $(if $(TESTS),--filter '$(TESTS)') >$$log 2>&1 || status=$$?
-	cat $$log
+	$(BUILD)/test/tests -j$(JOBS) --timeout 300 --verbose=1 $(if $(TESTS),--filter '$(TESTS)') >$$log 2>&1 || status=$$?
+	grep -avE '^\[(RUN |PASS)\]|^\[SKIP\].*Test is disabled$$|^\[====\] Running' $$log || true
 	# Of the closing line; what does not pass has failed or crashed.
 	counts=$$(sed -n 's/.*Tested: \([0-9]*\) | Passing: \([0-9]*\) .*/\1 \2/p' $$log | tail -n 1)
 	read -r tested passed <<<"$$counts"
@@ -362,6 +362,8 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/tes
 		tail -n 200 "$$logs"/*
 		failed=$$((failed + 1))
 	fi
+	echo "the slowest:"
+	sed -nE 's/^\[(PASS|FAIL)\] (.*): \(([0-9.]+)s\)$$/\3 s \2/p' $$log | sort -rn | sed -n '1,12p'
 	# Once more, where nobody has to look for them.
 	grep -aE '^\[(FAIL|CRASH)\]' $$log || true
 	echo "$$passed passed, $$failed failed"
