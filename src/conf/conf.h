@@ -45,10 +45,10 @@ struct conf_list {
 #define CONF_C_ORIGINS  struct conf_list
 #define CONF_C_LIST     struct conf_list
 
-#define CONF_COUNT_MAX  10000 /* of a COUNT; they begin at 1 */
-#define CONF_NUMBER_MAX 65535 /* of a NUMBER; they begin at 0 */
+#define CONF_COUNT_MAX    10000                     /* of a COUNT; they begin at 1 */
+#define CONF_NUMBER_MAX   65535                     /* of a NUMBER; they begin at 0 */
 #define CONF_DURATION_MAX (INT64_C(365) * 86400000) /* of a DURATION, in ms */
-#define CONF_WORD_MAX   127   /* bytes of a WORD: players' programs cut them there */
+#define CONF_WORD_MAX     127                       /* bytes of a WORD: players' programs cut them there */
 
 struct conf_origin; /* where each value came from; for --print-config */
 

@@ -32,7 +32,7 @@ struct ban_row {
  */
 enum err ban_row_add(struct db *db, struct ban_row *row, int64_t max);
 enum err ban_row_may_add(struct db *db, const struct ban_row *row, int64_t max);
-enum err ban_row_remove(struct db *db, int64_t id); /* ERR_NOT_FOUND */
+enum err ban_row_remove(struct db *db, int64_t id);     /* ERR_NOT_FOUND */
 enum err ban_row_expire(struct db *db, int64_t now_ms); /* not by a clock that is doubted (upkeep.h) */
 
 /* A reader's connection will do. ERR_NOT_FOUND. */

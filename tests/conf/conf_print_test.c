@@ -63,21 +63,14 @@ static const char *special_value(const struct conf_row *row)
 static const char *other_value(const struct conf_row *row, char out[32])
 {
 	static const char *const values[CONF_TYPES] = {
-		[CONF_TYPE_TEXT]     = "other",
-		[CONF_TYPE_HOST]     = "other.example",
-		[CONF_TYPE_WORD]     = "other:1",
-		[CONF_TYPE_HEADER]   = "X-Other",
-		[CONF_TYPE_PATH]     = "other/path",
-		[CONF_TYPE_LEVEL]    = "debug",
-		[CONF_TYPE_FORMAT]   = "json",
-		[CONF_TYPE_SCALE]    = "full",
-		[CONF_TYPE_DURATION] = "90m",
-		[CONF_TYPE_LISTEN]   = "192.0.2.1:1 [::1]:2",
-		[CONF_TYPE_NETWORKS] = "none",
-		[CONF_TYPE_ORIGINS]  = "https://a.example",
-		[CONF_TYPE_LIST]     = "one other",
-		[CONF_TYPE_COUNT]    = "7",
-		[CONF_TYPE_NUMBER]   = "8",
+		[CONF_TYPE_TEXT] = "other",      [CONF_TYPE_HOST] = "other.example",
+		[CONF_TYPE_WORD] = "other:1",    [CONF_TYPE_HEADER] = "X-Other",
+		[CONF_TYPE_PATH] = "other/path", [CONF_TYPE_LEVEL] = "debug",
+		[CONF_TYPE_FORMAT] = "json",     [CONF_TYPE_SCALE] = "full",
+		[CONF_TYPE_DURATION] = "90m",    [CONF_TYPE_LISTEN] = "192.0.2.1:1 [::1]:2",
+		[CONF_TYPE_NETWORKS] = "none",   [CONF_TYPE_ORIGINS] = "https://a.example",
+		[CONF_TYPE_LIST] = "one other",  [CONF_TYPE_COUNT] = "7",
+		[CONF_TYPE_NUMBER] = "8",
 	};
 
 	if (special_value(row))

@@ -25,7 +25,7 @@ static const char rows[] =
 	"SELECT i, randomblob(32) AS digest FROM n;"
 
 	"INSERT INTO players (id, digest, made_ms) SELECT substr(digest, 1, 8), digest, now_ms FROM people, wanted "
-        "ORDER BY digest;"
+	"ORDER BY digest;"
 	"INSERT INTO codes (player, code, used_ms, used_day, joined) "
 	"SELECT substr(digest, 1, 8), 100000 + i * apart, now_ms, 1, i % 2 FROM people, wanted ORDER BY digest;"
 	"INSERT INTO holders (player, made_ms) "
@@ -38,7 +38,7 @@ static const char rows[] =
 
 	"WITH RECURSIVE v(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM v, wanted WHERE i < each) "
 	"INSERT INTO checkpoints (campaign, version, sha256, bytes, stored_ms, player, is_small, is_conflict, "
-        "is_container, "
+	"is_container, "
 	"spare, stamp, name, level, checkpoint, hostname) "
 	"SELECT number, v.i, randomblob(32), wanted.bytes, now_ms, owner, 0, 0, 1, 0, 0, 'The island', 'mines', "
 	"'checkpoint ' || v.i, 'a host' FROM campaigns, v, wanted;"
