@@ -332,6 +332,7 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/tes
 	export $(TEST_ENV)
 	export TMPDIR=$$(mktemp -d $(TEST_TMPDIR)/coopd.XXXXXX)
 	trap 'rm -rf "$$TMPDIR"' EXIT
+	chmod 1777 "$$TMPDIR" # some tests are somebody else for a moment
 	export ASAN_OPTIONS=log_path=$$logs/report:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 	export LSAN_OPTIONS=log_path=$$logs/report UBSAN_OPTIONS=log_path=$$logs/report:print_stacktrace=1
 	export TSAN_OPTIONS=log_path=$$logs/report:suppressions=$(abspath tests/threads.supp):die_after_fork=0:second_deadlock_stack=1

@@ -234,6 +234,9 @@ void handover_cancel(struct handover *h)
 void handover_end_asks(struct handover *h)
 {
 	atomic_store(&h->is_over, true);
+	if (h->has_thread)
+		pthread_join(h->thread, NULL); /* it posts to the loop */
+	h->has_thread = false;
 }
 
 void handover_pass_on(struct handover *h)
@@ -250,8 +253,6 @@ void handover_finish(struct handover *h)
 {
 	if (!h)
 		return;
-	if (h->has_thread)
-		pthread_join(h->thread, NULL);
 	if (phase_of(h) == LEAVING && !successor_is_alive(&h->successor))
 		successor_become(&h->successor);
 	successor_let_go(&h->successor);

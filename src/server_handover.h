@@ -60,7 +60,7 @@ void handover_finish(struct handover *h);
 FILE *handover_report(void);
 
 /* It is said, if it was written there: good, or not. For a process that was started by hand this does nothing. */
-void handover_answer(FILE *report, bool is_good);
+void handover_answer(FILE *written, bool is_good);
 
 /* Waits until the other process has released the data folder. False: it has not in time, and the log says so. */
 bool handover_wait(const struct conf *conf);

@@ -137,7 +137,7 @@ enum err api_path_id(uint8_t out[8], const struct api_call *c, size_t n); /* 16 
 enum err api_path_int(int64_t *out, const struct api_call *c, size_t n, int64_t min, int64_t max);
 /* A text of a peer's: as api_put_key wrote it. */
 enum err api_path_key(uint8_t *out, size_t cap, size_t *len, const struct api_call *c, size_t n);
-enum err api_key(uint8_t *out, size_t cap, size_t *len, const char *text); /* the same from anywhere */
+enum err api_key(uint8_t *out, size_t cap, size_t *len, const char *part); /* the same from anywhere */
 
 /* A parameter, decoded, valid UTF-8; "" when it is not there. ERR_MALFORMED: not decodable, or too long. */
 enum err api_query_text(char out[API_QUERY_BYTES], const struct api_call *c, const char *name);

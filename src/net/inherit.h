@@ -28,7 +28,7 @@
 enum inherit_how { INHERIT_EXACT, INHERIT_NAMED };
 
 /* From here on these are to be had. Those that cannot be used, since they do not listen for one, are closed; the log says so. */
-void inherit_begin(const struct service_socket *sockets, size_t count);
+void inherit_begin(const struct service_socket *from, size_t count);
 
 /*
  * One for this address of this setting; type is SOCK_STREAM or SOCK_DGRAM. It is the caller's from here on, non-blocking and closed on

@@ -98,8 +98,9 @@ struct plan {
 /* What is told anew, or is not for it. */
 static bool is_replaced(const char *variable)
 {
-	static const char *const names[] = { "LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=", "WATCHDOG_PID=",
-		                             PIPE_NAME "=" };
+	static const char        pipe_is[] = PIPE_NAME "=";
+	static const char *const names[]   = { "LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=", "WATCHDOG_PID=",
+		                               pipe_is };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)

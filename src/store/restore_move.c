@@ -217,7 +217,10 @@ static enum err replace(const struct moving *m)
 
 /* --- The marker, and what is left --- */
 
-/* Files and folders below path, and path itself. depth: what we make is no deeper; anything else stays. */
+/*
+ * Files and folders below path, and path itself. depth: what we make is no deeper; anything else stays.
+ * NOLINTNEXTLINE(misc-no-recursion): three levels at most
+ */
 static enum err remove_tree(const struct moving *m, const char *path, const char *spared, int depth)
 {
 	AUTO(close_dirp) DIR *d = opendir(path);

@@ -71,8 +71,9 @@ static int64_t rows_with(const char *hex)
 
 static void expect_nowhere(const char *hex)
 {
+	static const char        campaign[] = "/admin/v1/campaigns/" AA;
 	static const char *const asked[] = { "/admin/v1/players", "/admin/v1/games", "/admin/v1/campaigns?trash=also",
-		                             "/admin/v1/audit", "/admin/v1/campaigns/" AA };
+		                             "/admin/v1/audit", campaign };
 
 	cr_expect_eq(rows_with(hex), 0);
 	for (size_t i = 0; i < COUNT_OF(asked); i++) {

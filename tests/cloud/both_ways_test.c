@@ -240,7 +240,7 @@ Test(both_ways, know_a_player_by_the_whole_digest)
 	server_stop(s);
 	ws_client_free(owner);
 	ws_client_free(member);
-	change_database("UPDATE players SET digest = CAST(id || zeroblob(24) AS BLOB)");
+	change_database("UPDATE players SET digest = CAST(id || x'01' || zeroblob(23) AS BLOB)");
 	server_restart(s);
 	owner  = vault_client(s->tunnel_port, "A", NULL);
 	member = vault_client(s->tunnel_port, "B", NULL);

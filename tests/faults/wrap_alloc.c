@@ -22,7 +22,7 @@
 static struct fail_at  idle;
 static struct fail_at *control = &idle;
 
-extern char __executable_start; /* the linker's */
+extern char __executable_start; /* the linker's. NOLINT */
 
 __attribute__((constructor)) static void set_up(void)
 {
@@ -67,7 +67,7 @@ static __attribute__((noinline)) bool strikes(const char *name)
 	return true;
 }
 
-/* NAME as our code calls it is __wrap_NAME; the real one is __real_NAME. */
+/* NAME as our code calls it is __wrap_NAME; the real one is __real_NAME. NOLINTBEGIN */
 #define WRAP(type, name, params, fails, ...)                                  \
 	type __real_##name params;                                            \
 	type __wrap_##name params;                                            \
@@ -97,3 +97,4 @@ int __wrap_asprintf(char **out, const char *format, ...)
 	va_end(args);
 	return len;
 }
+/* NOLINTEND */

@@ -4,6 +4,7 @@
  */
 #include "base/auto.h"
 #include "base/hex.h"
+#include "support/await.h"
 #include "support/dial.h"
 #include "support/p2p_peer.h"
 
@@ -438,7 +439,7 @@ Test(nat_serve, who_leaves_in_any_step_leaves_nothing_behind)
 		go_to(&c, step);
 		if (step == 1)
 			files = server_fd_count(s);
-		cr_expect_eq(server_fd_count(s), files, "step %d", step);
+		await_fds(s, files);
 		end(&c);
 		server_await_metric(s, CHECKS, "broken_off", step, DIAL_PATIENCE_MS);
 	}

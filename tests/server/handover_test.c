@@ -104,6 +104,15 @@ static pid_t await_successor(void)
 	return (pid_t)pid;
 }
 
+/* It is gone soon after. */
+static void advance_until_it_hands_over(int64_t by_ms)
+{
+	for (int i = 0; i < 20 && server_is_running(s) && !server_log_contains(s, "hands-over to="); i++) {
+		server_advance(s, by_ms);
+		real_sleep_ms(20);
+	}
+}
+
 static pid_t hand_over(void)
 {
 	ANSWER r = admin_ask(s, "POST", "/admin/v1/handover", NULL);
@@ -464,10 +473,7 @@ Test(handover, comes_when_nobody_is_left)
 	cr_expect(rest_bool(&still, "draining"));
 	ws_client_free(host);
 	server_await_metric(s, "coopd_tunnel_hosts", NULL, 0, PATIENCE_MS);
-	for (int i = 0; i < 20; i++) {
-		server_advance(s, 6000);
-		real_sleep_ms(20);
-	}
+	advance_until_it_hands_over(6000);
 	server_adopt(s, await_successor());
 	ANSWER now = admin_get(s, "/admin/v1/drain");
 	cr_expect_not(rest_bool(&now, "draining"));
@@ -493,11 +499,11 @@ Test(handover, comes_at_the_deadline_and_takes_the_drain_back_when_it_fails)
 	link_program(real_program);
 	ANSWER again = admin_ask(s, "POST", "/admin/v1/handover", "{\"deadline_s\":60}");
 	admin_expect(&again, 200, NULL);
-	for (int i = 0; i < 13; i++) {
+	for (int i = 0; i < 11; i++) {
 		server_advance(s, 5000);
-		if (i < 12)
-			tunnel_echo(host);
+		tunnel_echo(host);
 	}
+	advance_until_it_hands_over(5000);
 	server_adopt(s, await_successor());
 	ws_client_free(host);
 	host = host_open(s->tunnel_port, "A", NULL);
