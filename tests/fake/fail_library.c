@@ -94,6 +94,7 @@ static bool strikes(const char *name, void *caller)
 
 #define FROM __builtin_return_address(0)
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the C library's names are reserved */
 void *malloc(size_t bytes)
 {
 	return strikes("malloc", FROM) ? NULL : __libc_malloc(bytes);
@@ -108,3 +109,4 @@ void *realloc(void *old, size_t bytes)
 {
 	return strikes("realloc", FROM) ? NULL : __libc_realloc(old, bytes);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

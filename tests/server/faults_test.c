@@ -137,7 +137,10 @@ static struct fail_at *map_control(const char *path)
 
 static void make_template(void)
 {
-	setenv("COOPD_TEST_BIN", getenv("COOPD_BIN"), 0);
+	const char *program = getenv("COOPD_BIN");
+
+	cr_assert_not_null(program, "COOPD_BIN must name the server's program");
+	setenv("COOPD_TEST_BIN", program, 0);
 	use("COOPD_PLAIN_BIN");
 	template = server_start(sets);
 	server_stop(template);

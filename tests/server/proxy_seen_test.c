@@ -32,7 +32,9 @@ static void ask_ws(const char *fields)
 
 static void ask_http(const char *fields)
 {
-	AUTO(rest_freep) struct http_result r = master_get(s, "/healthz", fields);
+	struct http_result r = master_get(s, "/healthz", fields);
+
+	http_result_free(&r);
 }
 
 static void ask_all(void)
