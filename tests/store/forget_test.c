@@ -193,11 +193,11 @@ Test(forget, blobs_that_only_his_campaigns_had_go)
 {
 	struct depot  d;
 	struct forget f;
-	size_t        before;
+	int64_t       before;
 
 	depot_open(&d);
 	cr_assert_eq(depot_put(&d, ANNA, 1, 600), ERR_OK);
-	before = (size_t)depot_ask(&d, "SELECT count(*) FROM blobs");
+	before = depot_ask(&d, "SELECT count(*) FROM blobs");
 	cr_assert_eq(depot_put(&d, BEN, 2, 800), ERR_OK);
 	f = of(&d, BEN);
 	cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
