@@ -320,6 +320,8 @@ TEST_ENV = TESTS_DIR=$(abspath tests) COOPD_BIN=$(abspath $(BUILD)/test/coopd) C
 	   COOPD_FAULTS_BIN=$(abspath $(BUILD)/test/coopd-faults) \
 	   SHOTS_DIR=$(abspath $(BUILD)/test/e2e) COOPCTL_BIN=$(abspath $(BUILD)/test/coopctl) SOAK_BIN=$(abspath $(BUILD)/soak/soak)
 
+# One more than processors, as a test waits for a quarter of its time.
+TEST_JOBS   ?= $(shell expr $(JOBS) + 1)
 # In memory where there is such a folder: thousands of small databases come and go.
 TEST_TMPDIR ?= $(shell [ -d /dev/shm ] && [ -w /dev/shm ] && echo /dev/shm || echo /tmp)
 
@@ -339,7 +341,7 @@ test: $(BUILD)/coopd $(BUILD)/test/coopd $(BUILD)/test/coopd-faults $(BUILD)/tes
 	# Into a file and not a pipe: a server that a test left running would hold a pipe open for ever.
 	log=$(BUILD)/test/log
 	status=0
-	$(BUILD)/test/tests -j$(JOBS) --timeout 300 --verbose=1 $(if $(TESTS),--filter '$(TESTS)') >$$log 2>&1 || status=$$?
+	$(BUILD)/test/tests -j$(TEST_JOBS) --timeout 300 --verbose=1 $(if $(TESTS),--filter '$(TESTS)') >$$log 2>&1 || status=$$?
 	grep -avE '^\[(RUN |PASS)\]|^\[SKIP\].*Test is disabled$$|^\[====\] Running' $$log || true
 	# Of the closing line; what does not pass has failed or crashed.
 	counts=$$(sed -n 's/.*Tested: \([0-9]*\) | Passing: \([0-9]*\) .*/\1 \2/p' $$log | tail -n 1)
