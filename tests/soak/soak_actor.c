@@ -85,7 +85,8 @@ __attribute__((format(printf, 3, 0))) static void tell(const struct soak_actor *
                                                        va_list args)
 {
 	char text[SOAK_TOLD_BYTES];
-	int  len = snprintf(text, sizeof(text), "%s, %s %u, life %u: ", what, a->part->name, a->number, a->life);
+	int len = snprintf(text, sizeof(text), "%s, %s %u, life %u at %ld s: ", what, a->part->name, a->number, a->life,
+	                   (long)((soak_now_ms() - soak.lives[0].begin_ms) / 1000));
 
 	vsnprintf(text + len, sizeof(text) - (size_t)len, format, args);
 	pthread_mutex_lock(&told_lock);

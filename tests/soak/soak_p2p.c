@@ -20,7 +20,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 8192, REQUEST_BYTES = 512, TAG_BYTES = 16, UDP_MS = 2000, TRIES = 3, LINK_BYTES = 400 };
+enum {
+	TEXT_BYTES    = 8192,
+	REQUEST_BYTES = 512,
+	TAG_BYTES     = 16,
+	UDP_MS        = 900,
+	TRIES         = 4,
+	PORT_TRIES    = 50,
+	FIRST_PORT    = 10000,
+	LINK_BYTES    = 400
+};
 
 struct peer {
 	struct soak_wire   wire;
@@ -160,13 +169,21 @@ static bool stun(struct soak_actor *a, struct peer *p)
 
 /* --- Sessions --- */
 
-static bool open_udp(struct peer *p)
+/* A port that was not used for a NAT check lately: a second one from there would be refused, for a router might let it in. */
+static bool open_udp(struct peer *p, uint16_t *next_port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
 
 	p->udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return p->udp >= 0 && inet_pton(AF_INET, p->from, &at.sin_addr) == 1 &&
-	       bind(p->udp, (const struct sockaddr *)&at, sizeof(at)) == 0;
+	if (p->udp < 0 || inet_pton(AF_INET, p->from, &at.sin_addr) != 1)
+		return false;
+	for (int i = 0; i < PORT_TRIES; i++) {
+		*next_port  = (uint16_t)(*next_port + 1 < FIRST_PORT ? FIRST_PORT : *next_port + 1);
+		at.sin_port = htons(*next_port);
+		if (bind(p->udp, (const struct sockaddr *)&at, sizeof(at)) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool enter(struct soak_actor *a, struct peer *p, unsigned which)
@@ -188,7 +205,7 @@ static bool enter(struct soak_actor *a, struct peer *p, unsigned which)
 	    sodium_base642bin(p->key, sizeof(p->key), value, strlen(value), NULL, NULL, NULL,
 	                      sodium_base64_VARIANT_ORIGINAL) != 0)
 		return soak_fault(a, "p2p.hello gets no session: %.80s", p->text);
-	return open_udp(p);
+	return open_udp(p, a->own) || soak_fault(a, "no port for UDP");
 }
 
 static bool be_mapped(struct soak_actor *a, struct peer *p)
@@ -219,7 +236,7 @@ static bool be_checked(struct soak_actor *a, struct peer *p)
 	uint32_t cookie = hello(p, 1, nonce);
 
 	if (!cookie || !say(p, "nat.step_done", ",\"check\":%s,\"step\":1,\"cookie\":%u", number, cookie))
-		return soak_fault(a, "HELLO of a check is not answered");
+		return soak_fault(a, "%s of a check is not answered", cookie ? "nat.step_done" : "HELLO");
 	if (!receive(p, packet, P2P_T_PING_TRY))
 		return soak_fault(a, "no PING_TRY comes");
 	packet[3] = P2P_T_PING_REPLY;
@@ -318,4 +335,4 @@ static void visit(struct soak_actor *a)
 	free(p);
 }
 
-const struct soak_part soak_part_p2p = { .name = "p2p", .actors = 8, .visit = visit };
+const struct soak_part soak_part_p2p = { .name = "p2p", .actors = 8, .own_bytes = sizeof(uint16_t), .visit = visit };

@@ -142,6 +142,18 @@ static bool record(struct soak_actor *a, struct player *p, struct scores *s)
 	return true;
 }
 
+/* This is what is there: what a kill took is no longer expected, and what came without an answer is. */
+static void settle(struct scores *s, int64_t score)
+{
+	while (s->count > 0 && s->of[s->count - 1].score > score)
+		s->count--;
+	if (score <= 0 || (s->count > 0 && s->of[s->count - 1].score == score))
+		return;
+	s->of[0].score = score;
+	s->of[0].at_ms = soak_now_ms();
+	s->count       = 1;
+}
+
 /* The first player's row. */
 static bool look_at_score(struct soak_actor *a, struct player *p, struct scores *s)
 {
@@ -165,10 +177,7 @@ static bool look_at_score(struct soak_actor *a, struct player *p, struct scores 
 		if (soak_must_be_kept(s->of[i].at_ms))
 			must = s->of[i].score;
 	soak_promise(a, score >= must && score <= s->sent, "score %ld is %ld", (long)must, (long)score);
-	/* What a kill took is no longer expected; what is there now is. */
-	s->count = 0;
-	if (score > 0)
-		s->of[s->count++].score = score; /* at_ms 0: kept */
+	settle(s, score);
 	return true;
 }
 
