@@ -118,9 +118,10 @@ static mode_t kind_of(int fd)
 
 static int error_for(int fd, bool writes)
 {
-	mode_t kind = kind_of(fd);
+	mode_t  kind = kind_of(fd);
+	int32_t how  = control->how;
 
-	switch (control->how) {
+	switch (how) {
 	case FAIL_ENOSPC:
 		return ENOSPC;
 	case FAIL_EINTR:
