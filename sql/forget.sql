@@ -68,8 +68,9 @@ SELECT salt FROM forgotten WHERE salt > :after ORDER BY salt LIMIT 1;
 SELECT at_ms, heir FROM forgotten WHERE salt = :salt AND tag = :tag;
 
 -- name: forgotten_put
+-- Without an heir the one that stands there stays: copies from before still have what he was given.
 INSERT INTO forgotten (salt, tag, at_ms, heir) VALUES (:salt, :tag, :at_ms, :heir)
-ON CONFLICT (salt, tag) DO UPDATE SET at_ms = max(at_ms, excluded.at_ms), heir = excluded.heir;
+ON CONFLICT (salt, tag) DO UPDATE SET at_ms = max(at_ms, excluded.at_ms), heir = coalesce(excluded.heir, heir);
 
 -- name: forgotten_heir
 UPDATE forgotten SET heir = zeroblob(8) WHERE heir = :id;

@@ -215,10 +215,25 @@ static enum err remove_rows(struct db *db, const uint8_t *id)
 	return e;
 }
 
+/* A second time, an heir who gets nothing does not take the place of the one who got the campaigns. */
+static enum err note(const struct forget *f, struct db *db)
+{
+	struct forgotten row = { .has_heir = false };
+	enum err         e   = forgotten_find(&row, db, f->id);
+
+	if (e != ERR_OK && e != ERR_NOT_FOUND)
+		return e;
+	if (!row.has_heir || f->given > 0) {
+		row.has_heir = row.has_heir || f->has_heir || f->to_members;
+		memcpy(row.heir, f->heir, sizeof(row.heir));
+	}
+	row.at_ms = f->wall_ms;
+	return forgotten_add(db, f->id, &row);
+}
+
 static enum err apply(const struct forget *f, struct db *db)
 {
-	struct forgotten row = { .at_ms = f->wall_ms, .has_heir = f->has_heir };
-	enum err         e   = leave_campaigns(f, db);
+	enum err e = leave_campaigns(f, db);
 
 	if (db_reserve(db))
 		reserve_drop(db_reserve(db), f->id);
@@ -226,9 +241,8 @@ static enum err apply(const struct forget *f, struct db *db)
 		e = remove_rows(db, f->id);
 	if (e == ERR_OK)
 		e = redact_trail(db, f->id);
-	memcpy(row.heir, f->heir, sizeof(row.heir));
 	if (e == ERR_OK)
-		e = forgotten_add(db, f->id, &row);
+		e = note(f, db);
 	return e == ERR_OK ? quota_show(db) : e;
 }
 

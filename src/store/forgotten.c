@@ -232,8 +232,11 @@ static int by_salt_and_tag(const void *a, const void *b)
 	return salt != 0 ? salt : memcmp(one->tag, other->tag, sizeof(one->tag));
 }
 
+/* Of rows that several databases made of him one with an heir: whoever got his campaigns has them still. */
 static const struct row *find_new(const struct applying *a, const uint8_t *id)
 {
+	const struct row *found = NULL;
+
 	for (size_t i = 0; i < a->salt_count; i++) {
 		struct row        wanted = { .f = { 0 } };
 		const struct row *row;
@@ -241,10 +244,10 @@ static const struct row *find_new(const struct applying *a, const uint8_t *id)
 		memcpy(wanted.salt, a->salts[i], sizeof(wanted.salt));
 		hash_keyed(wanted.tag, wanted.salt, id, PLAYER_ID_BYTES);
 		row = bsearch(&wanted, a->list->rows, a->list->count, sizeof(wanted), by_salt_and_tag);
-		if (row && a->is_new[row - a->list->rows])
-			return row;
+		if (row && a->is_new[row - a->list->rows] && (!found || !found->f.has_heir))
+			found = row;
 	}
-	return NULL;
+	return found;
 }
 
 /* Whom he leaves his campaigns to: as it was said then, if that one is here. */
