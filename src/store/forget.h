@@ -39,6 +39,7 @@ struct forget {
 	int64_t code;        /* 0: none */
 	int64_t deleted;     /* campaigns */
 	int64_t given;       /* campaigns, to the heir */
+	int64_t undecided;   /* campaigns that have other members, when nothing says what becomes of them */
 	int64_t trash;       /* campaigns that were in the trash */
 	int64_t memberships; /* in other people's campaigns */
 	int64_t checkpoints; /* in other people's campaigns, that he stored */
@@ -52,6 +53,13 @@ struct forget {
  * campaigns that went in ERR_GONE.
  */
 enum err forget_player(struct forget *f, struct db *db);
+
+/* His campaigns that have other members, at most cap of them, and how many those are. Only reads. */
+struct forget_shared {
+	uint8_t id[CAMPAIGN_ID_BYTES];
+	int64_t members; /* the others */
+};
+enum err forget_shared(struct forget_shared *out, size_t *count, size_t cap, struct db *db, const uint8_t id[PLAYER_ID_BYTES]);
 
 /* --- The list --- */
 

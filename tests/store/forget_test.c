@@ -387,6 +387,33 @@ Test(forget, a_restored_database_forgets_him_again)
 	depot_close(&d);
 }
 
+/* Asked for once more, without a word about campaigns that are Carl's by now: in copies they are Carl's all the same. */
+Test(forget, a_second_time_keeps_the_heir)
+{
+	struct depot  d;
+	struct forget f;
+	struct db    *old;
+
+	depot_open(&d);
+	fill(&d);
+	make_backup(&d, "before.db");
+	f = with_heir(&d, BEN, CARL);
+	cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+	for (int i = 0; i < 2; i++) {
+		depot_pass(&d, DEPOT_DAY);
+		f = i == 0 ? of(&d, BEN) : with_heir(&d, BEN, ANNA);
+		cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+		cr_expect_eq(depot_ask(&d, "SELECT count(*) FROM forgotten WHERE heir IS NOT NULL"), 1);
+	}
+	old = open_copy(data_path("before.db"));
+	cr_expect_eq(apply(&d, old), 1);
+	cr_expect_eq(data_ask(old, "SELECT count(*) FROM campaigns WHERE trashed_ms IS NULL"), 3,
+	             "Carl's two, Anna's one");
+	cr_expect_eq(data_ask(old, "SELECT count(*) FROM forgotten"), 1);
+	db_close(old);
+	depot_close(&d);
+}
+
 Test(forget, who_came_back_before_the_backup_stays)
 {
 	struct depot  d;
