@@ -258,7 +258,8 @@ static enum err explain_conflict(struct api_call *c, const struct forgetting *g)
 
 	name_shared(ids, sizeof(ids), g);
 	return api_problem(c, ERR_CONFLICT,
-	                   "he owns campaigns that have other members: say transfer_to with the id of who gets them, or "
+	                   "he owns campaigns that have other members: say transfer_to with the id of who gets them, "
+	                   "or "
 	                   "delete%s%s",
 	                   ids[0] ? "; they are:" : "", ids);
 }

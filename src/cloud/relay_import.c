@@ -161,7 +161,8 @@ static void say_twice(void *arg, const char *name, size_t len)
 	char           shown[NAME_SHOWN];
 
 	text_escape(shown, sizeof(shown), name, len);
-	fprintf(im->out, "codes.json/%s: stands there more than once; what stands last counts, the others are left out\n",
+	fprintf(im->out,
+	        "codes.json/%s: stands there more than once; what stands last counts, the others are left out\n",
 	        shown);
 	im->codes.left++;
 }
@@ -172,8 +173,8 @@ static enum err import_codes(struct import *im, int dir)
 	AUTO(auto_free) char           *text  = NULL;
 	size_t                          len   = 0;
 	AUTO(auto_free) struct helping *h     = calloc(1, sizeof(*h));
-	relay_why                       why   = relay_json_text(&codes, &text, &len, dir, "codes.json", RELAY_CODES_BYTES);
-	enum err                        e     = h ? ERR_OK : ERR_NOMEM;
+	relay_why why = relay_json_text(&codes, &text, &len, dir, "codes.json", RELAY_CODES_BYTES);
+	enum err  e   = h ? ERR_OK : ERR_NOMEM;
 
 	if (why) {
 		fprintf(im->out, "codes.json: %s; no code was imported\n", why);
@@ -471,7 +472,7 @@ int relay_import_main(const struct conf *conf, const char *source, bool check, F
 	im->conf   = conf;
 	im->out    = out;
 	im->now_ms = clock_wall_ms();
-	im->seen = check ? relay_seen_new() : NULL;
+	im->seen   = check ? relay_seen_new() : NULL;
 	if ((check && !im->seen) || !open_ours(im, check)) {
 		relay_seen_free(im->seen);
 		close(dir);

@@ -46,7 +46,8 @@ static enum err look(struct forget *f, struct db *db)
 	return ERR_OK;
 }
 
-enum err forget_shared(struct forget_shared *out, size_t *count, size_t cap, struct db *db, const uint8_t id[PLAYER_ID_BYTES])
+enum err forget_shared(struct forget_shared *out, size_t *count, size_t cap, struct db *db,
+                       const uint8_t id[PLAYER_ID_BYTES])
 {
 	AUTO_QUERY q = db_query(db, Q_FORGET_SHARED);
 	enum err   e = ERR_OK;

@@ -340,6 +340,19 @@ Test(coopctl_behave, what_is_asked_of_the_server_is_what_the_words_say)
 
 /* --- Asking before --- */
 
+/* What is to be decided is said first, and nothing is asked. */
+Test(coopctl_behave, forgetting_an_owner_needs_a_decision)
+{
+	struct canned_api *api = canned_start();
+	struct coopctl_run run = { .socket = canned_socket(api) };
+
+	expect_end(&run, "players forget 8899aabbccddeeff --dry-run", 0, "");
+	expect_end(&run, "players forget 8899aabbccddeeff", 7, "A decision is needed");
+	cr_expect_eq(count_asked(api, "POST /admin/v1/players/8899aabbccddeeff/forget "), 0);
+	expect_end(&run, "players forget 8899aabbccddeeff --yes", 7, "they are: 0123456789abcdef fedcba9876543210");
+	canned_stop(api);
+}
+
 static const char *const destroying[] = {
 	"games close 123456",
 	"games kick 123456 2",
