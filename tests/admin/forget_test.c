@@ -170,6 +170,8 @@ Test(admin_forget, campaigns_with_members_are_asked_about)
 
 	name_player(lines, sizeof(lines), "A");
 	campaign_put(s, "B", AA, lines, 1000);
+	ANSWER nobody = forget("", "", "{}");
+	rest_expect(&nobody, 404, "not_found");
 	ANSWER tried = forget(ben, "?dry_run=true", "{}");
 	rest_expect(&tried, 200, NULL);
 	cr_expect_eq(rest_int(&tried, "undecided"), 1, "%s", tried.body);
