@@ -236,14 +236,22 @@ static enum err forget_again(struct store *s)
 	return e;
 }
 
+/* What cannot be written now is written after one of the next commits. */
+static void save_forgotten(struct store *s)
+{
+	enum err e = forgotten_save(s->db, s->paths.forgotten);
+
+	db_set_forgot(s->db, e != ERR_OK);
+	if (e != ERR_OK)
+		log_error("store", 0, "cannot-keep-forgotten", "file=%s why=\"%s\"", s->paths.forgotten, err_people(e));
+}
+
 static enum err keep_forgotten(struct store *s, FILE *report)
 {
 	enum err e = forget_again(s);
 
 	if (e == ERR_OK)
-		e = forgotten_save(s->db, s->paths.forgotten);
-	if (e == ERR_OK)
-		db_set_forgot(s->db, false);
+		save_forgotten(s);
 	else if (e == ERR_MALFORMED)
 		fprintf(report,
 		        "%s is damaged: it says which players were forgotten; put it back from a backup, or remove it "
@@ -251,8 +259,8 @@ static enum err keep_forgotten(struct store *s, FILE *report)
 		        "the database was not exchanged since\n",
 		        s->paths.forgotten);
 	else
-		fprintf(report, "cannot read or write %s, which says which players were forgotten: %s\n",
-		        s->paths.forgotten, err_people(e));
+		fprintf(report, "cannot read %s, which says which players were forgotten: %s\n", s->paths.forgotten,
+		        err_people(e));
 	return e;
 }
 
@@ -722,19 +730,12 @@ static enum err before_commit(void *arg)
 	return blobs_before_commit(s->blobs, s->db);
 }
 
-/* What cannot be written now is written after one of the next commits. */
 static void after_commit(void *arg)
 {
 	struct store *s = arg;
 
-	if (!db_forgot(s->db))
-		return;
-
-	enum err e = forgotten_save(s->db, s->paths.forgotten);
-
-	db_set_forgot(s->db, e != ERR_OK);
-	if (e != ERR_OK)
-		log_error("store", 0, "cannot-keep-forgotten", "file=%s why=\"%s\"", s->paths.forgotten, err_people(e));
+	if (db_forgot(s->db))
+		save_forgotten(s);
 }
 
 static bool is_time(int64_t *at_ms, int64_t now_ms, int64_t every_ms)
