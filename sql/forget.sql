@@ -17,6 +17,13 @@ SELECT EXISTS (SELECT 1 FROM players WHERE id = :id),
        EXISTS (SELECT 1 FROM members WHERE player = :id) + EXISTS (SELECT 1 FROM player_quotas WHERE player = :id)
        + EXISTS (SELECT 1 FROM live_friends WHERE player = :id);
 
+-- name: forget_shared
+-- His campaigns that have other members, and how many.
+SELECT c.id, count(*) FROM campaigns c JOIN members m ON m.campaign = c.number AND m.state = 0 AND m.player <> :id
+WHERE c.owner = :id AND c.trashed_ms IS NULL
+GROUP BY c.number
+ORDER BY c.number;
+
 -- name: forget_next_campaign
 -- Whether it is in the trash, and whether others are members.
 SELECT c.number, c.id, c.trashed_ms IS NOT NULL,
@@ -68,8 +75,9 @@ SELECT salt FROM forgotten WHERE salt > :after ORDER BY salt LIMIT 1;
 SELECT at_ms, heir FROM forgotten WHERE salt = :salt AND tag = :tag;
 
 -- name: forgotten_put
+-- Without an heir the one that stands there stays: copies from before still have what he was given.
 INSERT INTO forgotten (salt, tag, at_ms, heir) VALUES (:salt, :tag, :at_ms, :heir)
-ON CONFLICT (salt, tag) DO UPDATE SET at_ms = max(at_ms, excluded.at_ms), heir = excluded.heir;
+ON CONFLICT (salt, tag) DO UPDATE SET at_ms = max(at_ms, excluded.at_ms), heir = coalesce(excluded.heir, heir);
 
 -- name: forgotten_heir
 UPDATE forgotten SET heir = zeroblob(8) WHERE heir = :id;

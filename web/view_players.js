@@ -93,6 +93,7 @@ function forget(id, after) {
 		}),
 		explain: (dry) => [
 			`Player ${id} is forgotten: ${count(dry.deleted, "campaign")} deleted, ${dry.transferred} given away, ${dry.trash} in the trash, ${count(dry.memberships, "membership")}, ${count(dry.scores, "score")}.`,
+			dry.undecided > 0 ? `A decision is needed: say who gets his campaigns that have other members (${dry.undecided_list.map((c) => c.id).join(", ")}), or delete them.` : null,
 			dry.connections > 0 ? `${count(dry.connections, "connection")} will end.` : null,
 			dry.banned ? "The ban of him stays." : null],
 		confirm: "Forget him",

@@ -24,6 +24,7 @@
 
 #define NAMES_MAX  16
 #define NAME_BYTES 16
+#define SHARED_MAX 50 /* that are named */
 
 /* On the heap: the store's while it works on it, and the loop's when it comes late. */
 struct forgetting {
@@ -36,6 +37,8 @@ struct forgetting {
 	bool                       is_held, dry_run; /* held: begin was ERR_OK */
 	enum err                   result;
 	size_t                     ends; /* connections */
+	struct forget_shared       shared[SHARED_MAX];
+	size_t                     shared_count;
 };
 
 /* --- On the loop --- */
@@ -95,7 +98,11 @@ static enum err look(struct db *db, void *arg)
 	e         = forget_player(&f, db);
 	f.dry_run = g->f.dry_run;
 	g->f      = f;
-	return e;
+	if (e != ERR_CONFLICT)
+		return e;
+	e = forget_shared(g->shared, &g->shared_count, SHARED_MAX, db, f.id);
+	/* Whoever only looks is to see what there is to decide. */
+	return e == ERR_OK && !f.dry_run ? ERR_CONFLICT : e;
 }
 
 /* --- What was asked for --- */
@@ -185,6 +192,24 @@ static struct json *new_copies(struct api_call *c, const uint8_t *id, enum err *
 	return list;
 }
 
+static struct json *new_shared(const struct forgetting *g)
+{
+	struct json *list = json_array_new();
+
+	for (size_t i = 0; list && i < g->shared_count; i++) {
+		struct json *j = json_object_new();
+		char         hex[2 * CAMPAIGN_ID_BYTES + 1];
+
+		hex_encode(hex, g->shared[i].id, CAMPAIGN_ID_BYTES);
+		if (j) {
+			json_put_text(j, "id", hex);
+			json_put_int(j, "members", g->shared[i].members);
+		}
+		json_add_json(list, j);
+	}
+	return list;
+}
+
 static enum err answer(struct api_call *c, const struct forgetting *g, int64_t scores, struct json *copies,
                        bool complete)
 {
@@ -201,6 +226,8 @@ static enum err answer(struct api_call *c, const struct forgetting *g, int64_t s
 	json_put_int(j, "connections", (int64_t)g->ends);
 	json_put_int(j, "deleted", g->f.deleted);
 	json_put_int(j, "transferred", g->f.given);
+	json_put_int(j, "undecided", g->f.undecided);
+	json_put_json(j, "undecided_list", new_shared(g));
 	json_put_int(j, "trash", g->f.trash);
 	json_put_int(j, "memberships", g->f.memberships);
 	json_put_int(j, "checkpoints", g->f.checkpoints);
@@ -212,13 +239,36 @@ static enum err answer(struct api_call *c, const struct forgetting *g, int64_t s
 	return api_answer(c, 200, j);
 }
 
-static enum err explain(struct api_call *c, enum err e)
+/* The ids of his campaigns with other members, as far as they fit. */
+static void name_shared(char *out, size_t cap, const struct forgetting *g)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; g && i < g->shared_count && at + 2 * CAMPAIGN_ID_BYTES + 2 < cap; i++) {
+		out[at++] = ' ';
+		hex_encode(out + at, g->shared[i].id, CAMPAIGN_ID_BYTES);
+		at += 2 * CAMPAIGN_ID_BYTES;
+	}
+}
+
+static enum err explain_conflict(struct api_call *c, const struct forgetting *g)
+{
+	char ids[API_PROBLEM_BYTES / 2];
+
+	name_shared(ids, sizeof(ids), g);
+	return api_problem(c, ERR_CONFLICT,
+	                   "he owns campaigns that have other members: say transfer_to with the id of who gets them, "
+	                   "or "
+	                   "delete%s%s",
+	                   ids[0] ? "; they are:" : "", ids);
+}
+
+static enum err explain(struct api_call *c, const struct forgetting *g, enum err e)
 {
 	switch (e) {
 	case ERR_CONFLICT:
-		return api_problem(c, e,
-		                   "he owns campaigns that have other members: say transfer_to with the id of who gets "
-		                   "them, or delete");
+		return explain_conflict(c, g);
 	case ERR_INVALID:
 		return api_problem(c, e,
 		                   "transfer_to is another player, of whom something is known: who has hosted a game "
@@ -305,7 +355,7 @@ static enum err forget(struct api_call *c, struct forgetting **g, const struct n
 	if (e == ERR_OK)
 		e = forget_names(c, part, names, &scores);
 	if (e != ERR_OK || !*g)
-		return c->problem[0] ? e : explain(c, e);
+		return c->problem[0] ? e : explain(c, *g, e);
 	memcpy(id, (*g)->f.id, sizeof(id));
 	if (!c->dry_run)
 		leave_events(id);
@@ -359,7 +409,7 @@ static enum err on_forget(struct api_call *c, void *part)
 		return api_problem(c, ERR_NOT_FOUND, "nothing is known of this player, and no copy names him");
 	}
 	if (e != ERR_OK)
-		return explain(c, e);
+		return explain(c, g, e);
 	e     = forget(c, &g, &names);
 	owned = g;
 	return e;

@@ -365,6 +365,19 @@ enum err json_get_number(int64_t *out, const struct json *j, const char *key)
 	return !value || json_is_null(value) ? ERR_NOT_FOUND : number(out, value);
 }
 
+enum err json_get_array_int(int64_t *out, const struct json *j, const char *key, size_t at)
+{
+	json_t  *value;
+	enum err e = get(&value, j, key, JSON_ARRAY);
+
+	if (e != ERR_OK)
+		return e;
+	if (!json_is_integer(json_array_get(value, at)))
+		return ERR_MALFORMED;
+	*out = json_integer_value(json_array_get(value, at));
+	return ERR_OK;
+}
+
 enum err json_get_array_number(int64_t *out, const struct json *j, const char *key, size_t at)
 {
 	json_t  *value;

@@ -53,9 +53,10 @@ enum err json_parse(struct json **out, const char *text, size_t len);
 enum err json_get_text(const char **out, const struct json *j, const char *key);
 enum err json_get_int(int64_t *out, const struct json *j, const char *key);
 
-/* The member is an array of so many; each of its texts, at below that. */
+/* The member is an array of so many; each of its texts or integers, at below that. */
 enum err json_get_array(size_t *count, const struct json *j, const char *key);
 enum err json_get_array_text(const char **out, const struct json *j, const char *key, size_t at);
+enum err json_get_array_int(int64_t *out, const struct json *j, const char *key, size_t at);
 
 /*
  * The same for clients that are read leniently: of a repeated member the last counts, NUL in text is taken, depth_max is

@@ -45,7 +45,7 @@ static bool read_all(char *out, size_t len, int fd)
 	return true;
 }
 
-relay_why relay_json(struct json **out, int dir, const char *name, int64_t max)
+relay_why relay_json_text(struct json **out, char **text, size_t *len, int dir, const char *name, int64_t max)
 {
 	int       fd;
 	int64_t   bytes, changed_ms;
@@ -53,14 +53,22 @@ relay_why relay_json(struct json **out, int dir, const char *name, int64_t max)
 
 	if (why)
 		return why;
-
-	AUTO(auto_free) char *text = malloc((size_t)bytes + 1);
-	bool                  read = text && read_all(text, (size_t)bytes, fd);
+	*text     = malloc((size_t)bytes + 1);
+	*len      = (size_t)bytes;
+	bool read = *text && read_all(*text, *len, fd);
 
 	close(fd);
 	if (!read)
 		return "cannot be read";
-	return json_parse_lenient(out, text, (size_t)bytes, JSON_DEPTH_MAX) == ERR_OK ? NULL : "is no object of JSON";
+	return json_parse_lenient(out, *text, *len, JSON_DEPTH_MAX) == ERR_OK ? NULL : "is no object of JSON";
+}
+
+relay_why relay_json(struct json **out, int dir, const char *name, int64_t max)
+{
+	AUTO(auto_free) char *text = NULL;
+	size_t                len  = 0;
+
+	return relay_json_text(out, &text, &len, dir, name, max);
 }
 
 bool relay_has(int dir, const char *name)
@@ -93,9 +101,9 @@ relay_why relay_code(struct relay_code *out, const struct json *codes, const cha
 	if (!relay_id(out->id, name))
 		return "is no player's id";
 	if (json_kind(codes, name) != JSON_IS_ARRAY || json_get_array(&count, codes, name) != ERR_OK || count != 2 ||
-	    json_get_array_number(&out->code, codes, name, 0) != ERR_OK ||
+	    json_get_array_int(&out->code, codes, name, 0) != ERR_OK ||
 	    json_get_array_number(&used, codes, name, 1) != ERR_OK)
-		return "has no code and time";
+		return "has no whole code and time";
 	if (out->code < CODE_MIN || out->code > CODE_MAX)
 		return "has a number that is no code";
 	out->used_ms = moment(used, now_ms);

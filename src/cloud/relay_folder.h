@@ -27,6 +27,9 @@ relay_why relay_open(int *fd, int64_t *bytes, int64_t *changed_ms, int dir, cons
 /* A file that is one object of JSON, for json_free. */
 relay_why relay_json(struct json **out, int dir, const char *name, int64_t max);
 
+/* The same with its text, for free() whatever the answer is. */
+relay_why relay_json_text(struct json **out, char **text, size_t *len, int dir, const char *name, int64_t max);
+
 /* Whether it is there at all, whatever it is. */
 bool relay_has(int dir, const char *name);
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cloud/cloud_put.h"
 #include "cloud/relay_folder.h"
+#include "cloud/relay_seen.h"
 #include "crypt/hash.h"
 #include "os/clock.h"
 #include "store/ask.h"
@@ -32,6 +33,7 @@ struct import {
 	struct db         *db;    /* of a check, for reading; NULL: there is no database yet */
 	FILE              *out;
 	int64_t            now_ms;
+	struct relay_seen *seen; /* of a check; NULL: none */
 	struct tally       codes, campaigns, checkpoints;
 	uint8_t            piece[PIECE_BYTES];
 	struct cloud_put   puts[IMPORT_CHECKPOINTS_MAX];
@@ -118,9 +120,11 @@ static enum err import_helping(struct import *im, struct helping *h)
 	enum err e = in_store(im, run_codes, h);
 
 	for (size_t i = 0; e == ERR_OK && i < h->count; i++) {
-		const struct import_code *c = &h->codes[i];
-		char                      text[32];
+		struct import_code *c = &h->codes[i];
+		char                text[32];
 
+		if (im->seen)
+			e = relay_seen_code(im->seen, c);
 		if (count(&im->codes, c->verdict))
 			continue;
 		text_format(text, sizeof(text), "%02x%02x%02x%02x%02x%02x%02x%02x", c->id[0], c->id[1], c->id[2],
@@ -151,18 +155,34 @@ static enum err add_code(struct import *im, struct helping *h, const struct json
 	return h->count == CODES_HELPING ? import_helping(im, h) : ERR_OK;
 }
 
+static void say_twice(void *arg, const char *name, size_t len)
+{
+	struct import *im = arg;
+	char           shown[NAME_SHOWN];
+
+	text_escape(shown, sizeof(shown), name, len);
+	fprintf(im->out,
+	        "codes.json/%s: stands there more than once; what stands last counts, the others are left out\n",
+	        shown);
+	im->codes.left++;
+}
+
 static enum err import_codes(struct import *im, int dir)
 {
 	AUTO(json_freep) struct json   *codes = NULL;
+	AUTO(auto_free) char           *text  = NULL;
+	size_t                          len   = 0;
 	AUTO(auto_free) struct helping *h     = calloc(1, sizeof(*h));
-	relay_why                       why   = relay_json(&codes, dir, "codes.json", RELAY_CODES_BYTES);
-	enum err                        e     = h ? ERR_OK : ERR_NOMEM;
+	relay_why why = relay_json_text(&codes, &text, &len, dir, "codes.json", RELAY_CODES_BYTES);
+	enum err  e   = h ? ERR_OK : ERR_NOMEM;
 
 	if (why) {
 		fprintf(im->out, "codes.json: %s; no code was imported\n", why);
 		im->codes.left++;
 		return e;
 	}
+	if (e == ERR_OK)
+		e = relay_twice(text, len, say_twice, im);
 	for (const char *name = NULL; e == ERR_OK && (name = json_next_member(codes, name));)
 		e = add_code(im, h, codes, name);
 	return e == ERR_OK ? import_helping(im, h) : e;
@@ -452,7 +472,9 @@ int relay_import_main(const struct conf *conf, const char *source, bool check, F
 	im->conf   = conf;
 	im->out    = out;
 	im->now_ms = clock_wall_ms();
-	if (!open_ours(im, check)) {
+	im->seen   = check ? relay_seen_new() : NULL;
+	if ((check && !im->seen) || !open_ours(im, check)) {
+		relay_seen_free(im->seen);
 		close(dir);
 		return 1;
 	}
@@ -464,5 +486,6 @@ int relay_import_main(const struct conf *conf, const char *source, bool check, F
 	if (im->store)
 		store_stop(im->store);
 	db_close(im->db);
+	relay_seen_free(im->seen);
 	return status;
 }

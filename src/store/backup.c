@@ -17,6 +17,7 @@
 #include "store/blob_copies.h"
 #include "store/blob_folder.h"
 #include "store/copies.h"
+#include "store/forget.h"
 #include "store/hashes.h"
 #include "store/inside.h"
 
@@ -125,7 +126,7 @@ static bool has_only_ours(const char *dest)
 		const char *name = entry->d_name;
 
 		is_ours = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "blobs") == 0 ||
-		          strcmp(name, "secrets") == 0 ||
+		          strcmp(name, "secrets") == 0 || strcmp(name, FORGOTTEN_FILE) == 0 ||
 		          strncmp(name, DATABASE_PREFIX, strlen(DATABASE_PREFIX)) == 0 ||
 		          strncmp(name, COPIES_TEMPORARY, strlen(COPIES_TEMPORARY)) == 0;
 	}
@@ -344,6 +345,8 @@ static enum err make(struct making *m)
 		e = copy_blobs(m);
 	if (e == ERR_OK)
 		e = backup_copy_secrets(m->b->store, m->dest);
+	if (e == ERR_OK)
+		e = backup_copy_forgotten(m->b->store, m->dest);
 	if (e == ERR_OK)
 		e = write_manifest(m);
 	if (e == ERR_OK)

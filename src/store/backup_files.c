@@ -7,6 +7,7 @@
 #include "os/file.h"
 #include "os/log.h"
 #include "store/blob_folder.h"
+#include "store/forget.h"
 #include "store/inside.h"
 
 #include <dirent.h>
@@ -265,19 +266,29 @@ void backup_remove_blobs(const char *dest, const struct hashes *needed)
 	(void)each_folder(dest, remove_from, &keep);
 }
 
-enum err backup_copy_secrets(struct store *s, const char *dest)
+static enum err copy_beside(struct store *s, const char *dest, const char *name, size_t max)
 {
 	AUTO(auto_free) char *text = NULL;
 	char                  path[PATH_MAX];
 	size_t                len;
 	enum err              e;
 
-	if (!text_format(path, sizeof(path), "%s/secrets", store_folder(s)))
+	if (!text_format(path, sizeof(path), "%s/%s", store_folder(s), name))
 		return ERR_IO;
-	e = file_read(&text, &len, path, SECRETS_BYTES_MAX);
+	e = file_read(&text, &len, path, max);
 	if (e == ERR_NOT_FOUND)
 		return ERR_OK;
-	if (e != ERR_OK || !text_format(path, sizeof(path), "%s/secrets", dest))
+	if (e != ERR_OK || !text_format(path, sizeof(path), "%s/%s", dest, name))
 		return e;
 	return file_write(path, text, len, 0600);
+}
+
+enum err backup_copy_secrets(struct store *s, const char *dest)
+{
+	return copy_beside(s, dest, "secrets", SECRETS_BYTES_MAX);
+}
+
+enum err backup_copy_forgotten(struct store *s, const char *dest)
+{
+	return copy_beside(s, dest, FORGOTTEN_FILE, FORGOTTEN_BYTES_MAX);
 }

@@ -30,6 +30,9 @@ void backup_remove_blobs(const char *dest, const struct hashes *needed);
 /* data/secrets, mode 0600; fine when there is none. */
 enum err backup_copy_secrets(struct store *s, const char *dest);
 
+/* The same with the list of forgotten players. */
+enum err backup_copy_forgotten(struct store *s, const char *dest);
+
 enum err backup_hash_file(uint8_t out[BLOB_HASH_BYTES], const char *path);
 
 #endif

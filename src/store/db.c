@@ -30,6 +30,7 @@ struct db {
 	int             wal_pages;     /* in the log after the last commit */
 	int             checkpoint_at; /* so many pages make the next checkpoint */
 	bool            has_failed;
+	bool            forgot;
 };
 
 /* What stays true for every later statement; each is checked once by asking for it where SQLite does not complain. */
@@ -312,6 +313,16 @@ struct blobs *db_blobs(struct db *db)
 void db_set_blobs(struct db *db, struct blobs *blobs)
 {
 	db->blobs = blobs;
+}
+
+bool db_forgot(const struct db *db)
+{
+	return db->forgot;
+}
+
+void db_set_forgot(struct db *db, bool forgot)
+{
+	db->forgot = forgot;
 }
 
 void db_note_failed_sync(struct db *db)

@@ -63,6 +63,10 @@ struct reserve *db_reserve(struct db *db);
 struct blobs *db_blobs(struct db *db);
 void          db_set_blobs(struct db *db, struct blobs *blobs);
 
+/* Whether the list of forgotten players was changed, and is not in its file yet: forgotten_save. */
+bool db_forgot(const struct db *db);
+void db_set_forgot(struct db *db, bool forgot);
+
 /* A sync failed outside of the database, of something its rows speak of: as final as one of its own. */
 void db_note_failed_sync(struct db *db);
 

@@ -22,8 +22,7 @@ static enum err run_for(struct db *db, enum query what, const char *name, const 
 
 /* --- Looking --- */
 
-/* *shared: his campaigns with other members. */
-static enum err look(struct forget *f, struct db *db, int64_t *shared)
+static enum err look(struct forget *f, struct db *db)
 {
 	AUTO_QUERY q = db_query(db, Q_FORGET_LOOK);
 
@@ -31,10 +30,13 @@ static enum err look(struct forget *f, struct db *db, int64_t *shared)
 	enum err e = q_row(&q);
 	if (e != ERR_OK)
 		return e;
+
+	int64_t shared = q_get_int(&q, 2);
+
 	f->code        = q_get_int(&q, 1);
-	*shared        = q_get_int(&q, 2);
-	f->given       = f->has_heir ? *shared : 0;
-	f->deleted     = q_get_int(&q, 3) - f->given;
+	f->given       = f->has_heir ? shared : 0;
+	f->undecided   = f->has_heir || f->deletes || f->to_members ? 0 : shared;
+	f->deleted     = q_get_int(&q, 3) - f->given - f->undecided;
 	f->trash       = q_get_int(&q, 4);
 	f->memberships = q_get_int(&q, 5);
 	f->checkpoints = q_get_int(&q, 6);
@@ -44,14 +46,28 @@ static enum err look(struct forget *f, struct db *db, int64_t *shared)
 	return ERR_OK;
 }
 
-static enum err judge(const struct forget *f, struct db *db, int64_t shared)
+enum err forget_shared(struct forget_shared *out, size_t *count, size_t cap, struct db *db,
+                       const uint8_t id[PLAYER_ID_BYTES])
+{
+	AUTO_QUERY q = db_query(db, Q_FORGET_SHARED);
+	enum err   e = ERR_OK;
+
+	q_blob(&q, ":id", id, PLAYER_ID_BYTES);
+	for (*count = 0; *count < cap && (e = q_row(&q)) == ERR_OK; (*count)++) {
+		q_get_blob(&q, 0, out[*count].id, CAMPAIGN_ID_BYTES);
+		out[*count].members = q_get_int(&q, 1);
+	}
+	return e == ERR_NOT_FOUND ? ERR_OK : e;
+}
+
+static enum err judge(const struct forget *f, struct db *db)
 {
 	if (f->has_heir) {
 		enum err e = memcmp(f->heir, f->id, sizeof(f->id)) == 0 ? ERR_NOT_FOUND : player_is_known(db, f->heir);
 
 		return e == ERR_NOT_FOUND ? ERR_INVALID : e;
 	}
-	return shared > 0 && !f->deletes && !f->to_members ? ERR_CONFLICT : ERR_OK;
+	return f->undecided > 0 ? ERR_CONFLICT : ERR_OK;
 }
 
 /* --- His campaigns --- */
@@ -215,10 +231,25 @@ static enum err remove_rows(struct db *db, const uint8_t *id)
 	return e;
 }
 
+/* A second time, an heir who gets nothing does not take the place of the one who got the campaigns. */
+static enum err note(const struct forget *f, struct db *db)
+{
+	struct forgotten row = { .has_heir = false };
+	enum err         e   = forgotten_find(&row, db, f->id);
+
+	if (e != ERR_OK && e != ERR_NOT_FOUND)
+		return e;
+	if (!row.has_heir || f->given > 0) {
+		row.has_heir = row.has_heir || f->has_heir || f->to_members;
+		memcpy(row.heir, f->heir, sizeof(row.heir));
+	}
+	row.at_ms = f->wall_ms;
+	return forgotten_add(db, f->id, &row);
+}
+
 static enum err apply(const struct forget *f, struct db *db)
 {
-	struct forgotten row = { .at_ms = f->wall_ms, .has_heir = f->has_heir };
-	enum err         e   = leave_campaigns(f, db);
+	enum err e = leave_campaigns(f, db);
 
 	if (db_reserve(db))
 		reserve_drop(db_reserve(db), f->id);
@@ -226,18 +257,16 @@ static enum err apply(const struct forget *f, struct db *db)
 		e = remove_rows(db, f->id);
 	if (e == ERR_OK)
 		e = redact_trail(db, f->id);
-	memcpy(row.heir, f->heir, sizeof(row.heir));
 	if (e == ERR_OK)
-		e = forgotten_add(db, f->id, &row);
+		e = note(f, db);
 	return e == ERR_OK ? quota_show(db) : e;
 }
 
 enum err forget_player(struct forget *f, struct db *db)
 {
-	int64_t  shared;
-	enum err e = look(f, db, &shared);
+	enum err e = look(f, db);
 
 	if (e == ERR_OK)
-		e = judge(f, db, shared);
+		e = judge(f, db);
 	return e == ERR_OK && !f->dry_run ? apply(f, db) : e;
 }

@@ -39,6 +39,7 @@ struct forget {
 	int64_t code;        /* 0: none */
 	int64_t deleted;     /* campaigns */
 	int64_t given;       /* campaigns, to the heir */
+	int64_t undecided;   /* campaigns that have other members, when nothing says what becomes of them */
 	int64_t trash;       /* campaigns that were in the trash */
 	int64_t memberships; /* in other people's campaigns */
 	int64_t checkpoints; /* in other people's campaigns, that he stored */
@@ -52,6 +53,14 @@ struct forget {
  * campaigns that went in ERR_GONE.
  */
 enum err forget_player(struct forget *f, struct db *db);
+
+/* His campaigns that have other members, at most cap of them, and how many those are. Only reads. */
+struct forget_shared {
+	uint8_t id[CAMPAIGN_ID_BYTES];
+	int64_t members; /* the others */
+};
+enum err forget_shared(struct forget_shared *out, size_t *count, size_t cap, struct db *db,
+                       const uint8_t id[PLAYER_ID_BYTES]);
 
 /* --- The list --- */
 
@@ -90,6 +99,21 @@ size_t   forgotten_list_count(const struct forgotten_list *l);
  * All or nothing: ERR_STORE, ERR_SPACE, ERR_NOMEM.
  */
 enum err forgotten_apply(int64_t *players, struct db *db, const struct forgotten_list *l, const struct limits *limits);
+
+/* --- The list's file --- */
+
+/*
+ * The same list beside the database (0600), so that whoever puts an older database in its place, or a new one, is not the one who
+ * brings them back: keyed hashes, one row a line. Written after each commit that changed the list, and read at each start.
+ */
+#define FORGOTTEN_FILE      "forgotten"
+#define FORGOTTEN_BYTES_MAX (256 << 20) /* over a million players */
+
+/* What the database has, synced; the file is left alone when it says so already. ERR_IO, ERR_SPACE, ERR_NOMEM, ERR_STORE. */
+enum err forgotten_save(struct db *db, const char *path);
+
+/* Rows from before before_ms are left out. ERR_NOT_FOUND: no such file; ERR_MALFORMED, ERR_IO, ERR_NOMEM. Else as forgotten_read. */
+enum err forgotten_load(struct forgotten_list **out, const char *path, int64_t before_ms);
 
 /* --- Copies --- */
 

@@ -10,22 +10,13 @@
 #include "os/random.h"
 #include "store/campaign_rows.h"
 #include "store/forget.h"
+#include "store/forgotten_list.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 _Static_assert(HASH_KEYED_BYTES == 16 && HASH_KEY_BYTES == 32, "as the table has it");
-
-struct row {
-	uint8_t          salt[HASH_KEY_BYTES], tag[HASH_KEYED_BYTES];
-	struct forgotten f;
-};
-
-struct forgotten_list {
-	struct row *rows;
-	size_t      count, cap;
-};
 
 /* ERR_NOT_FOUND: there is none behind it. */
 static enum err next_salt(uint8_t salt[HASH_KEY_BYTES], struct db *db)
@@ -85,7 +76,7 @@ enum err forgotten_is(bool *out, struct db *db, const uint8_t id[PLAYER_ID_BYTES
 	return e == ERR_NOT_FOUND ? ERR_OK : e;
 }
 
-static enum err put(struct db *db, const struct row *row)
+static enum err put(struct db *db, const struct forgotten_row *row)
 {
 	AUTO_QUERY q = db_query(db, Q_FORGOTTEN_PUT);
 
@@ -93,13 +84,14 @@ static enum err put(struct db *db, const struct row *row)
 	q_blob(&q, ":tag", row->tag, sizeof(row->tag));
 	q_int(&q, ":at_ms", row->f.at_ms);
 	q_blob(&q, ":heir", row->f.has_heir ? row->f.heir : NULL, sizeof(row->f.heir));
+	db_set_forgot(db, true);
 	return q_done(&q);
 }
 
 enum err forgotten_add(struct db *db, const uint8_t id[PLAYER_ID_BYTES], const struct forgotten *f)
 {
-	struct row row = { .f = *f };
-	enum err   e   = next_salt(row.salt, db);
+	struct forgotten_row row = { .f = *f };
+	enum err             e   = next_salt(row.salt, db);
 
 	if (e == ERR_NOT_FOUND) {
 		random_bytes(row.salt, sizeof(row.salt));
@@ -114,12 +106,15 @@ enum err forgotten_expire(struct db *db, int64_t before_ms)
 	AUTO_QUERY q = db_query(db, Q_FORGOTTEN_EXPIRE);
 
 	q_int(&q, ":before_ms", before_ms);
-	return q_done(&q);
+	enum err e = q_done(&q);
+	if (e == ERR_OK && q_changed(&q) > 0)
+		db_set_forgot(db, true);
+	return e;
 }
 
 /* --- The list of another database --- */
 
-static enum err append(struct forgotten_list *l, const struct row *row)
+enum err forgotten_append(struct forgotten_list *l, const struct forgotten_row *row)
 {
 	if (l->count == l->cap) {
 		size_t cap  = l->cap ? 2 * l->cap : 64;
@@ -134,18 +129,32 @@ static enum err append(struct forgotten_list *l, const struct row *row)
 	return ERR_OK;
 }
 
-static enum err read_rows(struct forgotten_list *l, struct db *db)
+static int by_salt_and_tag(const void *a, const void *b)
+{
+	const struct forgotten_row *one = a, *other = b;
+	int                         salt = memcmp(one->salt, other->salt, sizeof(one->salt));
+
+	return salt != 0 ? salt : memcmp(one->tag, other->tag, sizeof(one->tag));
+}
+
+void forgotten_sort(struct forgotten_list *l)
+{
+	if (l->count > 0)
+		qsort(l->rows, l->count, sizeof(*l->rows), by_salt_and_tag);
+}
+
+enum err forgotten_rows(struct forgotten_list *l, struct db *db)
 {
 	AUTO_QUERY q = db_query(db, Q_FORGOTTEN_EACH);
 	enum err   e;
 
 	while ((e = q_row(&q)) == ERR_OK) {
-		struct row row;
+		struct forgotten_row row;
 
 		q_get_blob(&q, 0, row.salt, sizeof(row.salt));
 		q_get_blob(&q, 1, row.tag, sizeof(row.tag));
 		take(&row.f, &q, 2);
-		e = append(l, &row);
+		e = forgotten_append(l, &row);
 		if (e != ERR_OK)
 			return e;
 	}
@@ -169,7 +178,7 @@ enum err forgotten_read(struct forgotten_list **out, const char *database)
 	enum err               e  = l ? db_open_reader(&db, database) : ERR_NOMEM;
 
 	if (e == ERR_OK && has_table(db))
-		e = read_rows(l, db);
+		e = forgotten_rows(l, db);
 	db_close(db);
 	if (e == ERR_OK)
 		*out = l;
@@ -209,9 +218,9 @@ static enum err sort_out(struct applying *a)
 	enum err e = ERR_OK;
 
 	for (size_t i = 0; e == ERR_OK && i < a->list->count; i++) {
-		const struct row *row = &a->list->rows[i];
-		struct forgotten  has;
-		size_t            at = 0;
+		const struct forgotten_row *row = &a->list->rows[i];
+		struct forgotten            has;
+		size_t                      at = 0;
 
 		e            = find_tag(&has, a->db, row->salt, row->tag);
 		a->is_new[i] = e == ERR_NOT_FOUND || (e == ERR_OK && has.at_ms < row->f.at_ms);
@@ -224,27 +233,22 @@ static enum err sort_out(struct applying *a)
 	return e;
 }
 
-static int by_salt_and_tag(const void *a, const void *b)
+/* Of rows that several databases made of him one with an heir: whoever got his campaigns has them still. */
+static const struct forgotten_row *find_new(const struct applying *a, const uint8_t *id)
 {
-	const struct row *one = a, *other = b;
-	int               salt = memcmp(one->salt, other->salt, sizeof(one->salt));
+	const struct forgotten_row *found = NULL;
 
-	return salt != 0 ? salt : memcmp(one->tag, other->tag, sizeof(one->tag));
-}
-
-static const struct row *find_new(const struct applying *a, const uint8_t *id)
-{
 	for (size_t i = 0; i < a->salt_count; i++) {
-		struct row        wanted = { .f = { 0 } };
-		const struct row *row;
+		struct forgotten_row        wanted = { .f = { 0 } };
+		const struct forgotten_row *row;
 
 		memcpy(wanted.salt, a->salts[i], sizeof(wanted.salt));
 		hash_keyed(wanted.tag, wanted.salt, id, PLAYER_ID_BYTES);
 		row = bsearch(&wanted, a->list->rows, a->list->count, sizeof(wanted), by_salt_and_tag);
-		if (row && a->is_new[row - a->list->rows])
-			return row;
+		if (row && a->is_new[row - a->list->rows] && (!found || !found->f.has_heir))
+			found = row;
 	}
-	return NULL;
+	return found;
 }
 
 /* Whom he leaves his campaigns to: as it was said then, if that one is here. */
@@ -285,8 +289,8 @@ static enum err find_all(struct found **out, size_t *count, struct applying *a)
 	enum err   e;
 
 	while ((e = q_row(&q)) == ERR_OK) {
-		struct found      found;
-		const struct row *row;
+		struct found                found;
+		const struct forgotten_row *row;
 
 		q_get_blob(&q, 0, found.id, sizeof(found.id));
 		row = find_new(a, found.id);

@@ -342,6 +342,8 @@ static enum err commit_jobs(struct jobs *j, struct queue *ran)
 	if (e == ERR_OK) {
 		metric_observe(H_STORE_COMMIT, clock_lap_us() - began_us);
 		metric_inc(M_STORE_COMMITS);
+		if (j->rules.after_commit)
+			j->rules.after_commit(j->rules.arg);
 	}
 	return e;
 }

@@ -26,6 +26,9 @@ struct jobs_rules {
 	 */
 	enum err (*before_commit)(void *arg);
 
+	/* Store thread, once a batch is on the disk and before anybody is told, may be NULL: what has to follow it. */
+	void (*after_commit)(void *arg);
+
 	/* Store thread, outside transactions, at least once a second and after a poke: for what is due by the clock. */
 	void (*tick)(void *arg);
 	void *arg;

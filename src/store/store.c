@@ -4,6 +4,7 @@
  *	lock			held while we run
  *	coop.db -wal -shm	the database
  *	secrets			what this server made up for itself
+ *	forgotten		players who were forgotten: see forget.h
  *	blobs/store-id		the id of the database these blobs belong to
  *	blobs/ab/cdef...	blobs: see blob.h
  *	blobs/.tmp/		unfinished ones
@@ -26,6 +27,7 @@
 #include "store/blob_folder.h"
 #include "store/copies.h"
 #include "store/data_lock.h"
+#include "store/forget.h"
 #include "store/inside.h"
 #include "store/jobs.h"
 #include "store/migrate.h"
@@ -50,7 +52,7 @@
 #define COPY_AFTER_MS   60000 /* after the start: first the players come back */
 
 struct paths {
-	char data[PATH_MAX], database[PATH_MAX], log[PATH_MAX], secrets[PATH_MAX];
+	char data[PATH_MAX], database[PATH_MAX], log[PATH_MAX], secrets[PATH_MAX], forgotten[PATH_MAX];
 	char blobs[PATH_MAX], blobs_tmp[PATH_MAX], trash[PATH_MAX], blobs_id[PATH_MAX], copies[PATH_MAX];
 };
 
@@ -94,6 +96,7 @@ static bool name_paths(struct paths *p, const char *data)
 	       text_format(p->database, sizeof(p->database), "%s/coop.db", data) &&
 	       text_format(p->log, sizeof(p->log), "%s/coop.db-wal", data) &&
 	       text_format(p->secrets, sizeof(p->secrets), "%s/secrets", data) &&
+	       text_format(p->forgotten, sizeof(p->forgotten), "%s/" FORGOTTEN_FILE, data) &&
 	       text_format(p->blobs, sizeof(p->blobs), "%s/blobs", data) &&
 	       text_format(p->blobs_tmp, sizeof(p->blobs_tmp), "%s/blobs/.tmp", data) &&
 	       text_format(p->trash, sizeof(p->trash), "%s/blobs/.trash", data) &&
@@ -214,6 +217,53 @@ static enum err load_facts(struct store *s, FILE *report)
 	return e;
 }
 
+/* Whoever is on the list beside the database, which may be an older one than it was or a new one, and not on its own. */
+static enum err forget_again(struct store *s)
+{
+	struct forgotten_list *list    = NULL;
+	int64_t                players = 0;
+	enum err               e       = forgotten_load(&list, s->paths.forgotten,
+	                                                clock_wall_ms() - s->limits.store_forgotten_days * UPTIME_DAY_MS);
+
+	if (e == ERR_NOT_FOUND)
+		return ERR_OK;
+	if (e == ERR_OK)
+		e = forgotten_apply(&players, s->db, list, &s->limits);
+	forgotten_list_free(list);
+	if (players > 0)
+		log_warn("store", 0, "forgets-again",
+		         "players=%lld note=\"the database is from before they were forgotten\"", (long long)players);
+	return e;
+}
+
+/* What cannot be written now is written after one of the next commits. */
+static void save_forgotten(struct store *s)
+{
+	enum err e = forgotten_save(s->db, s->paths.forgotten);
+
+	db_set_forgot(s->db, e != ERR_OK);
+	if (e != ERR_OK)
+		log_error("store", 0, "cannot-keep-forgotten", "file=%s why=\"%s\"", s->paths.forgotten, err_people(e));
+}
+
+static enum err keep_forgotten(struct store *s, FILE *report)
+{
+	enum err e = forget_again(s);
+
+	if (e == ERR_OK)
+		save_forgotten(s);
+	else if (e == ERR_MALFORMED)
+		fprintf(report,
+		        "%s is damaged: it says which players were forgotten; put it back from a backup, or remove it "
+		        "if "
+		        "the database was not exchanged since\n",
+		        s->paths.forgotten);
+	else
+		fprintf(report, "cannot read %s, which says which players were forgotten: %s\n", s->paths.forgotten,
+		        err_people(e));
+	return e;
+}
+
 static enum err open_database(struct store *s, bool *changed, FILE *report)
 {
 	bool           migrated;
@@ -226,6 +276,8 @@ static enum err open_database(struct store *s, bool *changed, FILE *report)
 		e = db_prepare(s->db, report);
 	if (e == ERR_OK)
 		e = load_facts(s, report);
+	if (e == ERR_OK)
+		e = keep_forgotten(s, report);
 	if (e != ERR_OK)
 		return e;
 	*changed = restore_take_note(s->paths.data) || s->is_new || migrated;
@@ -336,6 +388,7 @@ static enum err match_blobs(struct store *s, bool database_changed, FILE *report
 }
 
 static enum err before_commit(void *arg);
+static void     after_commit(void *arg);
 static void     on_tick(void *arg);
 
 static struct jobs *make_jobs(struct store *s)
@@ -346,6 +399,7 @@ static struct jobs *make_jobs(struct store *s)
 		.batch_ms      = s->limits.store_batch_ms,
 		.lazy_ms       = s->limits.store_lazy_ms,
 		.before_commit = before_commit,
+		.after_commit  = after_commit,
 		.tick          = on_tick,
 		.arg           = s,
 	};
@@ -674,6 +728,14 @@ static enum err before_commit(void *arg)
 	struct store *s = arg;
 
 	return blobs_before_commit(s->blobs, s->db);
+}
+
+static void after_commit(void *arg)
+{
+	struct store *s = arg;
+
+	if (db_forgot(s->db))
+		save_forgotten(s);
 }
 
 static bool is_time(int64_t *at_ms, int64_t now_ms, int64_t every_ms)

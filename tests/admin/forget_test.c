@@ -170,8 +170,19 @@ Test(admin_forget, campaigns_with_members_are_asked_about)
 
 	name_player(lines, sizeof(lines), "A");
 	campaign_put(s, "B", AA, lines, 1000);
+	ANSWER nobody = forget("", "", "{}");
+	rest_expect(&nobody, 404, "not_found");
+	ANSWER tried = forget(ben, "?dry_run=true", "{}");
+	rest_expect(&tried, 200, NULL);
+	cr_expect_eq(rest_int(&tried, "undecided"), 1, "%s", tried.body);
+	cr_expect_eq(rest_int(&tried, "deleted"), 0, "%s", tried.body);
+	cr_expect_not_null(strstr(tried.body, "[{\"id\":\"" AA "\",\"members\":1}]"), "%s", tried.body);
+	ANSWER decided = forget(ben, "?dry_run=true", "{\"delete\":true}");
+	cr_expect_eq(rest_int(&decided, "undecided"), 0, "%s", decided.body);
+	cr_expect_eq(rest_int(&decided, "deleted"), 1, "%s", decided.body);
 	ANSWER no = forget(ben, "", "{}");
 	rest_expect(&no, 409, "conflict");
+	cr_expect_not_null(strstr(no.body, "they are: " AA), "%s", no.body);
 	ANSWER himself = forget(ben, "", "{\"transfer_to\":\"0011223344556677\"}");
 	rest_expect(&himself, 422, "invalid");
 	ANSWER both = forget(ben, "", "{\"transfer_to\":\"0011223344556677\",\"delete\":true}");

@@ -434,6 +434,9 @@ Test(json, members_one_by_one_and_numbers_with_fractions)
 	cr_expect_str_eq(last, "e");
 	cr_expect_eq(json_get_array_number(&n, j, "b", 1), ERR_OK);
 	cr_expect_eq(n, 2);
+	cr_expect_eq(json_get_array_int(&n, j, "b", 1), ERR_MALFORMED, "that would be cut off");
+	cr_expect_eq(json_get_array_int(&n, j, "b", 0), ERR_OK);
+	cr_expect_eq(json_get_array_int(&n, j, "b", 4), ERR_MALFORMED);
 	cr_expect_eq(json_get_array_number(&n, j, "b", 2), ERR_MALFORMED);
 	cr_expect_eq(json_get_array_number(&n, j, "b", 3), ERR_MALFORMED, "it fits into no integer");
 	cr_expect_eq(json_get_array_number(&n, j, "b", 4), ERR_MALFORMED, "nothing is there");

@@ -50,6 +50,29 @@ static size_t count_asked(struct canned_api *api, const char *beginning)
 	return count;
 }
 
+/* The only player known would be meant by the empty beginning of an id. */
+Test(coopctl_behave, an_empty_id_asks_nothing_of_the_server)
+{
+	static const char *const words[][8] = { { "players", "forget", "", "-y", NULL },
+		                                { "players", "show", "", NULL },
+		                                { "campaigns", "revoke", "", "-y", NULL },
+		                                { "games", "close", "", "-y", NULL },
+		                                { "lobbies", "remove", " ", "-y", NULL },
+		                                { "tokens", "revoke", "", "-y", NULL },
+		                                { "players", "forget", "x", "--transfer-to", "", "-y", NULL } };
+	struct canned_api       *api        = canned_start();
+	const struct coopctl_run run        = { .socket = canned_socket(api) };
+
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
+		AUTO(coopctl_freep) struct coopctl_result r = coopctl_args(&run, words[i]);
+
+		cr_expect_eq(r.status, 2, "%s %s: %d %s", words[i][0], words[i][1], r.status, r.err);
+		cr_expect_not_null(strstr(r.err, "is empty"), "%s", r.err);
+	}
+	cr_expect_eq(canned_count(api), 0);
+	canned_stop(api);
+}
+
 /* --- Exit status by kind of failure --- */
 
 Test(coopctl_behave, the_exit_status_tells_what_kind_of_failure_it_was)
@@ -316,6 +339,19 @@ Test(coopctl_behave, what_is_asked_of_the_server_is_what_the_words_say)
 }
 
 /* --- Asking before --- */
+
+/* What is to be decided is said first, and nothing is asked. */
+Test(coopctl_behave, forgetting_an_owner_needs_a_decision)
+{
+	struct canned_api *api = canned_start();
+	struct coopctl_run run = { .socket = canned_socket(api) };
+
+	expect_end(&run, "players forget 8899aabbccddeeff --dry-run", 0, "");
+	expect_end(&run, "players forget 8899aabbccddeeff", 7, "A decision is needed");
+	cr_expect_eq(count_asked(api, "POST /admin/v1/players/8899aabbccddeeff/forget "), 0);
+	expect_end(&run, "players forget 8899aabbccddeeff --yes", 7, "they are: 0123456789abcdef fedcba9876543210");
+	canned_stop(api);
+}
 
 static const char *const destroying[] = {
 	"games close 123456",

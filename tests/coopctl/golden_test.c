@@ -105,6 +105,7 @@ static const struct shown {
 	/* And only tried. */
 	{ "games_close_try", "games close 123456 --dry-run" },
 	{ "players_forget_try", "players forget 123456 --delete --dry-run" },
+	{ "players_forget_undecided", "players forget 8899aabbccddeeff --dry-run" },
 	{ "campaigns_revoke_try", "campaigns revoke ada -n" },
 	{ "bans_add_try", "bans add 192.0.2.0/24 --dry-run" },
 	{ "tokens_add_try", "tokens add ci --dry-run" },

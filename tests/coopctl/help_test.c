@@ -133,6 +133,62 @@ static void try_all_options(const struct ctl_group *g, const struct ctl_command 
 	}
 }
 
+/* The command with "x" for each argument but the one at empty, which is this text. */
+static enum ctl_exit parses_args(const struct ctl_group *g, const struct ctl_command *cmd, size_t count, size_t empty,
+                                 const char *text)
+{
+	const char      *argv[CTL_ARGS_MAX] = { "coopctl", g->name };
+	int              argc               = 2;
+	struct ctl       c                  = { 0 };
+	enum ctl_instead instead;
+
+	if (*cmd->name)
+		argv[argc++] = cmd->name;
+	for (size_t i = 0; i < count; i++)
+		argv[argc++] = i == empty ? text : "x";
+	return ctl_parse(&c, &instead, argc, argv);
+}
+
+static size_t args_refused;
+
+static void check_empty_args(const struct ctl_group *g, const struct ctl_command *cmd)
+{
+	const char         *at    = cmd->args;
+	size_t              count = 0;
+	struct ctl_arg_word word;
+
+	while (ctl_args_next(&at, &word))
+		count++;
+	cr_expect_eq(parses_args(g, cmd, count, count, ""), CTL_OK, "%s %s", g->name, cmd->name);
+	for (size_t i = 0; i < count; i++, args_refused++) {
+		cr_expect_eq(parses_args(g, cmd, count, i, ""), CTL_USAGE, "%s %s", g->name, cmd->name);
+		cr_expect_eq(parses_args(g, cmd, count, i, " \t"), CTL_USAGE, "%s %s", g->name, cmd->name);
+	}
+	for (const struct ctl_option *o = cmd->options; o && o->name; o++) {
+		char             option[60];
+		struct ctl       c = { 0 };
+		enum ctl_instead instead;
+		const char      *argv[6] = { "coopctl", g->name };
+		int              argc    = 2;
+
+		if (!o->value || strcmp(o->value, "TEXT") == 0)
+			continue;
+		if (*cmd->name)
+			argv[argc++] = cmd->name;
+		snprintf(option, sizeof(option), "--%s=", o->name);
+		argv[argc++] = option;
+		argv[argc++] = "--help";
+		cr_expect_eq(ctl_parse(&c, &instead, argc, argv), CTL_USAGE, "%s %s %s", g->name, cmd->name, option);
+	}
+}
+
+/* An empty one is the beginning of every id: whoever leaves a variable empty must not remove the only thing there is. */
+Test(coopctl_help, no_command_takes_an_empty_argument)
+{
+	each_command(check_empty_args);
+	cr_expect_gt(args_refused, 30);
+}
+
 Test(coopctl_help, an_option_is_taken_when_help_has_it_and_only_then)
 {
 	cr_assert_not_null(freopen("/dev/null", "w", stderr));

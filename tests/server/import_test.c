@@ -228,6 +228,29 @@ Test(import, codes_in_use_stay_with_whom_they_are)
 	server_finish(s);
 }
 
+/* The check says what the import does, also of lines that are at odds with each other. */
+Test(import, a_check_finds_what_is_there_twice)
+{
+	static const char *const options[] = { "--import-check", "--import" };
+	struct server           *s         = server_prepare(NULL);
+
+	make_relay();
+	put_text("relay/codes.json", "{\"00000000000000e1\":[234567,1],\"00000000000000e2\":[234567,1],"
+	                             "\"00000000000000E1\":[345678,1],\"00000000000000e3\":[123456.9,1],"
+	                             "\"00000000000000e4\":[456789,1],\"00000000000000e4\" : [456780,1]}");
+	for (size_t i = 0; i < COUNT_OF(options); i++) {
+		cr_expect_eq(import(s, options[i]), 3, "%s", said);
+		expect_said(i == 0 ? "Codes:       2 would come in, 0 here already, 4 left out\n"
+		                   : "Codes:       2 imported, 0 here already, 4 left out\n");
+		expect_said("codes.json/00000000000000e2: code 234567: this is another player's here; left out\n");
+		expect_said("codes.json/00000000000000e1: code 345678: the player has another code here; left out\n");
+		expect_said("codes.json/00000000000000e3: has no whole code and time; left out\n");
+		expect_said("codes.json/00000000000000e4: stands there more than once; what stands last counts");
+	}
+	cr_expect_eq(campaign_ask(s, "SELECT code FROM codes WHERE player = x'00000000000000e4'"), 456780);
+	server_finish(s);
+}
+
 static void put_bad_campaigns(void)
 {
 	char text[200], hex[PLAYER_HEX];
@@ -270,9 +293,9 @@ Test(import, what_is_wrong_is_said_and_the_rest_comes_in)
 	cr_expect_eq(import(s, "--import"), 3, "%s", said);
 	expect_said("codes.json/xyz: is no player's id; left out\n");
 	expect_said("codes.json/00000000000000e1: has a number that is no code; left out\n");
-	expect_said("codes.json/00000000000000e2: has no code and time; left out\n");
+	expect_said("codes.json/00000000000000e2: has no whole code and time; left out\n");
 	expect_said("codes.json/00000000000000e3: code 123456: this is another player's here; left out\n");
-	expect_said("codes.json/00000000000000e5: has no code and time; left out\n");
+	expect_said("codes.json/00000000000000e5: has no whole code and time; left out\n");
 	expect_said("Codes:       3 imported, 0 here already, 5 left out\n");
 	expect_said("campaigns/" HARBOR "/prev.bin: is damaged, or of another campaign; left out\n");
 	expect_said("campaigns/" HARBOR "/last.bin: is damaged, or of another campaign; left out\n");

@@ -387,6 +387,89 @@ Test(forget, a_restored_database_forgets_him_again)
 	depot_close(&d);
 }
 
+/* Asked for once more, without a word about campaigns that are Carl's by now: in copies they are Carl's all the same. */
+Test(forget, a_second_time_keeps_the_heir)
+{
+	struct depot  d;
+	struct forget f;
+	struct db    *old;
+	char          query[100];
+
+	depot_open(&d);
+	fill(&d);
+	make_backup(&d, "before.db");
+	f = with_heir(&d, BEN, CARL);
+	cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+	snprintf(query, sizeof(query), "SELECT count(*) FROM forgotten WHERE heir = x'%s'", hex_of(CARL));
+	for (int i = 0; i < 2; i++) {
+		depot_pass(&d, DEPOT_DAY);
+		f = i == 0 ? of(&d, BEN) : with_heir(&d, BEN, ANNA);
+		cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+		cr_expect_eq(depot_ask(&d, query), 1);
+	}
+	old = open_copy(data_path("before.db"));
+	cr_expect_eq(apply(&d, old), 1);
+	cr_expect_eq(data_ask(old, "SELECT count(*) FROM campaigns WHERE trashed_ms IS NULL"), 3,
+	             "Carl's two, Anna's one");
+	cr_expect_eq(data_ask(old, "SELECT count(*) FROM forgotten"), 1);
+	db_close(old);
+	depot_close(&d);
+}
+
+static enum err load_text(const char *text)
+{
+	struct forgotten_list *list = NULL;
+	enum err               e;
+
+	cr_assert_eq(file_write(data_path("list"), text, strlen(text), 0600), ERR_OK);
+	e = forgotten_load(&list, data_path("list"), 0);
+	forgotten_list_free(list);
+	return e;
+}
+
+Test(forget, the_list_as_a_file_is_the_list)
+{
+#define SALT_AND_TAG "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff 00112233445566778899aabbccddeeff"
+	struct depot           d;
+	struct forget          f;
+	struct forgotten_list *list = NULL;
+	struct db             *old;
+	int64_t                players = -1;
+
+	depot_open(&d);
+	fill(&d);
+	make_backup(&d, "before.db");
+	cr_expect_eq(forgotten_save(d.db, data_path("list")), ERR_OK);
+	cr_expect_eq(forgotten_load(&list, data_path("list"), 0), ERR_NOT_FOUND, "nobody is on it");
+	f = with_heir(&d, BEN, CARL);
+	cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+	f = of(&d, DORA);
+	cr_assert_eq(DEPOT_JOB(&d, forget_player(&f, d.db)), ERR_OK);
+	cr_assert_eq(forgotten_save(d.db, data_path("list")), ERR_OK);
+	cr_assert_eq(forgotten_load(&list, data_path("list"), f.wall_ms + 1), ERR_OK);
+	cr_expect_eq(forgotten_list_count(list), 0, "too long ago");
+	forgotten_list_free(list);
+	cr_assert_eq(forgotten_load(&list, data_path("list"), f.wall_ms), ERR_OK);
+	cr_expect_eq(forgotten_list_count(list), 2);
+	old = open_copy(data_path("before.db"));
+	cr_assert_eq(forgotten_apply(&players, old, list, d.limits), ERR_OK);
+	cr_expect_geq(players, 1);
+	cr_expect_eq(data_ask(old, "SELECT count(*) FROM campaigns WHERE trashed_ms IS NULL"), 3, "to the heir");
+	cr_expect_eq(data_ask(old, "SELECT count(*) FROM forgotten"), 2);
+	forgotten_list_free(list);
+	db_close(old);
+
+	cr_expect_eq(load_text("# nobody\n"), ERR_OK);
+	cr_expect_eq(load_text(SALT_AND_TAG " 12 -\n\n" SALT_AND_TAG " 13 0011223344556677"), ERR_OK);
+	cr_expect_eq(load_text(SALT_AND_TAG " 12\n"), ERR_MALFORMED);
+	cr_expect_eq(load_text(SALT_AND_TAG " 12 - x\n"), ERR_MALFORMED);
+	cr_expect_eq(load_text(SALT_AND_TAG " -1 -\n"), ERR_MALFORMED);
+	cr_expect_eq(load_text(SALT_AND_TAG " 12 00\n"), ERR_MALFORMED);
+	cr_expect_eq(load_text("00 00 12 -\n"), ERR_MALFORMED);
+	cr_expect_eq(load_text("damaged\n"), ERR_MALFORMED);
+	depot_close(&d);
+}
+
 Test(forget, who_came_back_before_the_backup_stays)
 {
 	struct depot  d;

@@ -54,18 +54,19 @@ static char *expand(const char *template, const char *const of[ACT_TEXTS_MAX], b
 }
 
 /* What would happen: to standard output when that is all that was asked for, else in front of the question. */
-static void show_attempt(const struct ctl *c, const struct action *a, const char *const of[], const json_t *answer)
+static enum ctl_exit show_attempt(struct ctl *c, const struct action *a, const char *const of[], const json_t *answer)
 {
 	FILE                 *out  = c->dry_run ? stdout : stderr;
 	AUTO(auto_free) char *what = expand(a->what, of, false);
 
 	if (c->json && c->dry_run) {
 		print_json(out, answer);
-		return;
+		return CTL_OK;
 	}
 	fprintf(out, "This would %s.\n", what);
 	if (a->fields)
 		print_fields(c, out, answer, a->fields);
+	return a->tried ? a->tried(c, out, answer) : CTL_OK;
 }
 
 /* Tries it, and asks unless that was all. */
@@ -82,9 +83,9 @@ static enum ctl_exit attempt(struct ctl *c, const struct action *a, const char *
 		return e;
 	/* Programs get one object per stream: what they are refused for is enough. */
 	if (c->dry_run || !c->json)
-		show_attempt(c, a, of, answer);
+		e = show_attempt(c, a, of, answer);
 	json_decref(answer);
-	return c->dry_run ? CTL_OK : act_confirm(c, "Go on?");
+	return c->dry_run || e != CTL_OK ? e : act_confirm(c, "Go on?");
 }
 
 enum ctl_exit act_quietly(json_t **answer, struct ctl *c, const struct action *a, const char *const of[ACT_TEXTS_MAX],

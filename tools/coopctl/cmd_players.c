@@ -132,17 +132,39 @@ static const struct print_column of_copies[] = {
 	{ 0 },
 };
 
-static void say_copies(const struct ctl *c, const json_t *answer)
+static void say_copies(const struct ctl *c, FILE *out, const json_t *answer)
 {
 	const json_t *copies = json_object_get(answer, "copies");
 
 	if (json_array_size(copies) > 0) {
-		print_heading(c, stdout,
+		print_heading(c, out,
 		              "Copies from before that name him still; those without a time go when you remove them");
-		print_table(c, stdout, copies, of_copies);
+		print_table(c, out, copies, of_copies);
 	}
 	if (json_is_false(json_object_get(answer, "copies_complete")))
-		puts("Not every copy could be read; the server's log names those.");
+		fputs("Not every copy could be read; the server's log names those.\n", out);
+}
+
+static const struct print_column of_undecided[] = {
+	{ "CAMPAIGN", "id", PRINT_TEXT },
+	{ "OTHER MEMBERS", "members", PRINT_NUMBER },
+	{ 0 },
+};
+
+/* Without a word about his campaigns that others play there is nothing to confirm yet. */
+static enum ctl_exit say_tried(struct ctl *c, FILE *out, const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "undecided_list");
+
+	if (json_array_size(list) > 0) {
+		print_heading(c, out,
+		              "A decision is needed: these have other members; say --transfer-to PLAYER, or --delete");
+		print_table(c, out, list, of_undecided);
+	}
+	say_copies(c, out, answer);
+	return c->dry_run || json_array_size(list) == 0
+	               ? CTL_OK
+	               : ctl_fail(c, CTL_CONFLICT, "conflict", "say --transfer-to PLAYER, or --delete");
 }
 
 /* What becomes of his campaigns, and which names go; NULL: a mistake, which has been said. */
@@ -183,6 +205,7 @@ static enum ctl_exit run_forget(struct ctl *c)
 		.destroys = true,
 		.what     = "forget player {0} for good",
 		.fields   = of_forget,
+		.tried    = say_tried,
 	};
 	struct ctl_name player;
 	json_t         *answer = NULL, *body = NULL;
@@ -202,7 +225,7 @@ static enum ctl_exit run_forget(struct ctl *c)
 	} else {
 		printf("Player %s is forgotten.\n", player.id);
 		print_fields(c, stdout, answer, of_forget);
-		say_copies(c, answer);
+		say_copies(c, stdout, answer);
 	}
 	json_decref(answer);
 	return CTL_OK;

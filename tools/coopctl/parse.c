@@ -177,11 +177,20 @@ static bool is_word_of(const char *list, const char *word)
 	return false;
 }
 
+/* Often a variable of a script that is not set: as the beginning of an id it would mean whatever there is. */
+static bool is_blank(const char *text)
+{
+	return text[strspn(text, " \t\r\n")] == '\0';
+}
+
 static enum ctl_exit add_value(struct ctl *c, const struct ctl_option *option, const char *text)
 {
 	for (size_t i = 0; i < c->value_count; i++)
 		if (c->values[i].option == option && option->value && !option->many)
 			return ctl_fail(c, CTL_USAGE, "usage", "--%s is given twice", option->name);
+	if (option->value && is_blank(text) && strcmp(option->value, "TEXT") != 0)
+		return ctl_fail(c, CTL_USAGE, "usage", "--%s is empty: --%s %s", option->name, option->name,
+		                option->value);
 	if (option->words && !is_word_of(option->words, text))
 		return ctl_fail(c, CTL_USAGE, "usage", "--%s cannot be \"%s\"; it is one of: %s", option->name, text,
 		                option->words);
@@ -251,6 +260,9 @@ static enum ctl_exit check_args(const struct ctl *c)
 	while (ctl_args_next(&at, &word)) {
 		if (seen++ >= c->arg_count && !word.optional)
 			return ctl_fail(c, CTL_USAGE, "usage", "%s is missing: coopctl %s%s%s %s", word.name,
+			                c->group->name, gap, c->command->name, c->command->args);
+		if (seen <= c->arg_count && is_blank(c->args[seen - 1]))
+			return ctl_fail(c, CTL_USAGE, "usage", "%s is empty: coopctl %s%s%s %s", word.name,
 			                c->group->name, gap, c->command->name, c->command->args);
 	}
 	if (c->arg_count > seen && !word.repeated)
