@@ -389,12 +389,10 @@ static bool is_in_vain(const struct api_call *c, const struct forgetting *g, con
 
 static enum err on_forget(struct api_call *c, void *part)
 {
-	AUTO(auto_free) void *owned = NULL;
-	struct forgetting    *g     = calloc(1, sizeof(*g));
-	struct names          names = { .count = 0 };
-	enum err              e     = g ? read_all(g, &names, c) : ERR_NOMEM;
+	AUTO(auto_free) struct forgetting *g     = calloc(1, sizeof(*g));
+	struct names                       names = { .count = 0 };
+	enum err                           e     = g ? read_all(g, &names, c) : ERR_NOMEM;
 
-	owned = g;
 	if (e != ERR_OK)
 		return e;
 	g->loop      = api_loop(c->api);
@@ -410,9 +408,7 @@ static enum err on_forget(struct api_call *c, void *part)
 	}
 	if (e != ERR_OK)
 		return explain(c, g, e);
-	e     = forget(c, &g, &names);
-	owned = g;
-	return e;
+	return forget(c, &g, &names);
 }
 
 /* Whose name it was is nobody's business any more. */
