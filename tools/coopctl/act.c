@@ -64,8 +64,8 @@ static void show_attempt(const struct ctl *c, const struct action *a, const char
 		return;
 	}
 	fprintf(out, "This would %s.\n", what);
-	if (a->fields)
-		print_fields(c, out, answer, a->fields);
+	if (a->tried || a->fields)
+		print_fields(c, out, answer, a->tried ? a->tried : a->fields);
 }
 
 /* Tries it, and asks unless that was all. */

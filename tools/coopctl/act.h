@@ -14,6 +14,7 @@ struct action {
 	const char                *what;          /* behind "This would ": "close game {0}" */
 	const char                *done;          /* "Game {0} is closed." */
 	const struct print_column *fields;        /* of its answer, shown to people; NULL: none */
+	const struct print_column *tried;         /* the same of one that was only tried; NULL: as fields */
 };
 
 #define ACT_TEXTS_MAX 4
