@@ -59,8 +59,10 @@ Test(handover_refused, one_that_cannot_listen_changes_nothing)
 		                               "http.listen",   "admin.listen", "admin.events_listen" };
 	uint16_t                 port;
 	int                      fd = hold_port(&port);
+	char                     moved[sizeof(s->admin_socket)];
+	pid_t                    pid;
 
-	s = next_start((const char *[]){ "p2p.listen1=127.0.0.1", NULL });
+	s = next_start((const char *[]){ "p2p.listen1=127.0.0.1", "p2p.listen2=", NULL });
 
 	struct ws_client *host = host_open(s->tunnel_port, "A", NULL);
 
@@ -84,21 +86,13 @@ Test(handover_refused, one_that_cannot_listen_changes_nothing)
 	ws_client_free(host);
 
 	close(fd);
-	next_has("signal.listen=127.0.0.1:%d", port);
-	server_adopt(s, next_hand_over(s));
-	cr_expect_eq(s->signal_port, port);
-	expect_served();
-
-	char moved[sizeof(s->admin_socket)];
-
 	snprintf(moved, sizeof(moved), "%.47s/data/new/a.sock", s->root);
-	next_has("admin.socket=%s", moved);
-	server_expect_successor(s);
-
-	pid_t pid = next_hand_over(s);
-
+	next_has("signal.listen=127.0.0.1:%d' --set 'admin.socket=%s", port, moved);
+	pid = next_hand_over(s);
 	memcpy(s->admin_socket, moved, sizeof(moved));
+	s->signal_port = 0;
 	server_adopt(s, pid);
+	cr_expect_eq(s->signal_port, port);
 	expect_served();
 }
 
@@ -164,7 +158,7 @@ Test(handover_refused, signals_end_no_process_that_stands_by_or_begins)
 	struct ws_client        *slow;
 	pid_t                    pid;
 
-	s    = next_start((const char *[]){ "limits.handover_close_ms=60000", "limits.ws_close_ms=60000", NULL });
+	s    = next_start((const char *[]){ "limits.handover_close_ms=1500", "limits.ws_close_ms=60000", NULL });
 	slow = ws_client_open(s->tunnel_port, &mute);
 	pid  = next_hand_over(s);
 	cr_assert_eq(ws_client_receive(slow, PATIENCE_MS).what, WS_CLOSED);
