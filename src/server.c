@@ -40,7 +40,7 @@
 #include "server_p2p.h"
 #include "server_reload.h"
 #include "server_rooms.h"
-#include "server_stand_by.h"
+#include "server_standby.h"
 #include "server_watch.h"
 #include "signal/signal_serve.h"
 #include "store/store.h"

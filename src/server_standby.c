@@ -1,7 +1,7 @@
 /*
  * Binding in the order of the real start, so that both take the same sockets.
  */
-#include "server_stand_by.h"
+#include "server_standby.h"
 
 #include "net/inherit.h"
 #include "net/tls.h"

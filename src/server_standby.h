@@ -2,8 +2,8 @@
  * What a process that takes over makes sure of before it says that it stands by: once the other one has left for it, nobody is there
  * whom its troubles could be told.
  */
-#ifndef SERVER_STAND_BY_H
-#define SERVER_STAND_BY_H
+#ifndef SERVER_STANDBY_H
+#define SERVER_STANDBY_H
 
 #include "conf/conf.h"
 
