@@ -11,6 +11,7 @@
 #include "net/net_version.h"
 #include "os/clock.h"
 #include "os/service.h"
+#include "os/signals.h"
 #include "os/successor.h"
 #include "server.h"
 #include "server_handover.h"
@@ -185,19 +186,19 @@ static bool check(const struct conf *conf, FILE *report)
 /* Who is to take over looks at all of it before the other one leaves. */
 static int serve(struct conf *conf, const struct conf_args *args, FILE *report)
 {
-	if (report != stderr) {
-		bool is_good = check(conf, report);
-
-		handover_answer(report, is_good);
-		if (!is_good)
-			return 1;
+	if (report != stderr && !check(conf, report)) {
+		handover_answer(report, false);
+		return 1;
 	}
-	return server_run(conf, args);
+	return server_run(conf, args, report);
 }
 
 static int run(struct command *cmd)
 {
 	struct conf conf;
+
+	if (cmd->print || cmd->check || cmd->verify || cmd->restore || cmd->import)
+		signals_release(); /* no server that would take them */
 
 	FILE *report = handover_report();
 	int   status = 0;
@@ -238,6 +239,7 @@ int main(int argc, char **argv)
 {
 	struct command cmd = { .args = { .env = environ } };
 
+	signals_hold();
 	if (!open_standard_streams()) {
 		fputs("coopd: /dev/null cannot be opened; is the machine out of file descriptors?\n", stderr);
 		return 1;

@@ -29,6 +29,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/service.h"
+#include "os/signals.h"
 #include "server_admin.h"
 #include "server_backup.h"
 #include "server_bans.h"
@@ -39,6 +40,7 @@
 #include "server_p2p.h"
 #include "server_reload.h"
 #include "server_rooms.h"
+#include "server_standby.h"
 #include "server_watch.h"
 #include "signal/signal_serve.h"
 #include "store/store.h"
@@ -129,11 +131,12 @@ static bool bind_listeners(struct server *s)
 {
 	const struct conf *c = s->conf;
 
-	if (c->tunnel_enable && (!listeners_bind(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen) ||
-	                         !listeners_bind(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen)))
+	if (c->tunnel_enable && (!listeners_bind(&s->tunnel_plain, "tunnel.listen", &c->tunnel_listen, stderr) ||
+	                         !listeners_bind(&s->tunnel_tls, "tunnel.tls_listen", &c->tunnel_tls_listen, stderr)))
 		return false;
-	if (c->http_enable && (!listeners_bind(&s->http_plain, "http.listen", &c->http_listen) ||
-	                       (s->http_cert && !listeners_bind(&s->http_tls, "http.tls_listen", &c->http_tls_listen))))
+	if (c->http_enable &&
+	    (!listeners_bind(&s->http_plain, "http.listen", &c->http_listen, stderr) ||
+	     (s->http_cert && !listeners_bind(&s->http_tls, "http.tls_listen", &c->http_tls_listen, stderr))))
 		return false;
 	return build_admin(s);
 }
@@ -184,8 +187,8 @@ static bool build_signal(struct server *s)
 	}
 	tcp_cert_use(s->tcp, s->tls_cert);
 	ws_route(s->ws, "/signal", signal_handler(s->signal));
-	return listeners_bind(&s->signal_plain, "signal.listen", &c->signal_listen) &&
-	       (!s->tls_cert || listeners_bind(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen));
+	return listeners_bind(&s->signal_plain, "signal.listen", &c->signal_listen, stderr) &&
+	       (!s->tls_cert || listeners_bind(&s->signal_tls, "signal.tls_listen", &c->signal_tls_listen, stderr));
 }
 
 static bool build_lobby(struct server *s)
@@ -566,14 +569,14 @@ static bool list_lowered(char out[FEW_FILES_BYTES], const struct server_files *s
 }
 
 /* All that strangers can make grow has to fit into what the process may have open. */
-static bool share_files(struct server *s)
+static bool share_files(struct server *s, FILE *report)
 {
 	struct server_files share;
 	char                lowered[FEW_FILES_BYTES];
 	long                files = listen_raise_files();
 	struct limits      *l     = &s->conf->limits;
 
-	if (server_files_share(&share, s->conf, files, server_files_open(), stderr) != ERR_OK)
+	if (server_files_share(&share, s->conf, files, server_files_open(), report) != ERR_OK)
 		return false;
 	if (list_lowered(lowered, &share, l))
 		log_warn("server", 0, "few-files",
@@ -664,7 +667,16 @@ static void take_inherited(void)
 	inherit_begin(sockets, service_sockets(sockets));
 }
 
-int server_run(struct conf *conf, const struct conf_args *args)
+/* The other process leaves once it hears that this one stands by. */
+static bool prepare(struct server *s, FILE *report)
+{
+	bool is_good = share_files(s, report) && (report == stderr || server_stand_by(s->conf, report));
+
+	handover_answer(report, is_good);
+	return is_good && handover_wait(s->conf);
+}
+
+int server_run(struct conf *conf, const struct conf_args *args, FILE *report)
 {
 	struct server s = { .conf = conf };
 
@@ -674,14 +686,16 @@ int server_run(struct conf *conf, const struct conf_args *args)
 
 	log_start((enum log_level)conf->log_level, (enum log_format)conf->log_format);
 
+	service_warn();
 	take_inherited();
 
-	bool ok = share_files(&s) && handover_wait(conf) && build(&s);
+	bool ok = prepare(&s, report) && build(&s);
 
 	if (ok)
 		inherit_finish();
 	ok = ok && take_signals(&s, args) && start(&s);
 	if (ok) {
+		signals_release();
 		health_set(&s.health, HEALTH_READY);
 		greet(&s);
 		watch_ready(&s.watch);
@@ -690,6 +704,7 @@ int server_run(struct conf *conf, const struct conf_args *args)
 		log_error("server", 0, "does-not-start",
 		          "see the lines above; when none says why, the machine is out of memory or file descriptors");
 	}
+	signals_hold(); /* their handlers go */
 	take_down(&s);
 	if (ok && s.has_lost)
 		log_error("server", 0, "stopped", "not everything could be kept, see the lines above");

@@ -8,6 +8,7 @@
 #include "net/listen.h"
 #include "os/clock.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -181,7 +182,7 @@ static bool build_events(struct server_admin *s, struct loop *loop, struct store
 		return false;
 	}
 	return listeners_bind_unix(&s->events_socket, "admin.events_socket", conf->admin_events_socket) &&
-	       listeners_bind(&s->events_tcp, "admin.events_listen", &conf->admin_events_listen);
+	       listeners_bind(&s->events_tcp, "admin.events_listen", &conf->admin_events_listen, stderr);
 }
 
 bool server_admin_build(struct server_admin *s, struct loop *loop, struct store *store, const struct conf *conf,
@@ -211,7 +212,17 @@ bool server_admin_build(struct server_admin *s, struct loop *loop, struct store 
 		return false;
 	}
 	return listeners_bind_unix(&s->socket, "admin.socket", conf->admin_socket) &&
-	       listeners_bind(&s->tcp, "admin.listen", &conf->admin_listen) && build_events(s, loop, store);
+	       listeners_bind(&s->tcp, "admin.listen", &conf->admin_listen, stderr) && build_events(s, loop, store);
+}
+
+/* Whole, for who looks from another folder. One that is too long for that, nobody could connect to either. */
+static void describe_place(char out[PLACE_BYTES], const char *path)
+{
+	char here[PATH_MAX];
+
+	if (*path == '/' || *path == '@' || !getcwd(here, sizeof(here)) ||
+	    !text_format(out, PLACE_BYTES, "unix:%s/%s", here, path))
+		text_format(out, PLACE_BYTES, "unix:%s", path);
 }
 
 static bool start_unix(struct server_admin *s)
@@ -222,7 +233,7 @@ static bool start_unix(struct server_admin *s)
 	};
 	char place[PLACE_BYTES];
 
-	text_format(place, sizeof(place), "unix:%s", s->socket.path);
+	describe_place(place, s->socket.path);
 	listen_announce("admin", place, "");
 	s->socket.fd = 0;
 	return admin_start(&s->by_socket, s->api, &door, NULL, 0) == ERR_OK;
@@ -250,7 +261,7 @@ static bool start_events(struct server_admin *s)
 	char        place[PLACE_BYTES];
 	int         fd = s->events_socket.fd;
 
-	text_format(place, sizeof(place), "unix:%s", s->events_socket.path);
+	describe_place(place, s->events_socket.path);
 	listen_announce("admin-events", place, "");
 	listeners_announce(&s->events_tcp, "admin-events");
 	s->events_socket.fd = 0;

@@ -12,17 +12,17 @@
 
 #define TRIES 16 /* for a port that TCP and UDP both have free */
 
-static bool is_full(const struct listeners *l, const char *setting)
+static bool is_full(const struct listeners *l, const char *setting, FILE *report)
 {
 	if (l->count < LISTENERS_MAX)
 		return false;
-	fprintf(stderr, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
+	fprintf(report, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
 	return true;
 }
 
-static bool refuse(const char *setting)
+static bool refuse(const char *setting, FILE *report)
 {
-	fprintf(stderr, "coopd: that was %s; coopd does not start without it.\n", setting);
+	fprintf(report, "coopd: that was %s; coopd does not start without it.\n", setting);
 	return false;
 }
 
@@ -67,14 +67,14 @@ static bool is_covered(const char *word)
 }
 
 /* The manager has more for this setting than it has words. */
-static bool add_rest(struct listeners *out, const char *setting)
+static bool add_rest(struct listeners *out, const char *setting, FILE *report)
 {
 	static const struct addr nowhere = { .family = ADDR_NONE };
 	struct addr              bound;
 	int                      fd;
 
 	while (inherit_inet(&fd, &bound, setting, SOCK_STREAM, &nowhere, INHERIT_NAMED)) {
-		if (is_full(out, setting)) {
+		if (is_full(out, setting, report)) {
 			close(fd);
 			return false;
 		}
@@ -91,25 +91,25 @@ static void close_found(struct found *f, size_t from, size_t count)
 	}
 }
 
-bool listeners_bind(struct listeners *out, const char *setting, const struct conf_list *words)
+bool listeners_bind(struct listeners *out, const char *setting, const struct conf_list *words, FILE *report)
 {
 	struct found f;
 
 	if (words->count > LISTENERS_MAX - out->count) {
-		fprintf(stderr, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
+		fprintf(report, "coopd: %s has more than %d addresses.\n", setting, LISTENERS_MAX);
 		return false;
 	}
 	inherit_words(&f, setting, words);
 	for (size_t i = 0; i < words->count; i++) {
 		if (f.fds[i] < 0 && is_covered(words->words[i]))
 			continue;
-		if (f.fds[i] < 0 && listen_tcp(&f.fds[i], &f.bound[i], words->words[i], stderr) != ERR_OK) {
+		if (f.fds[i] < 0 && listen_tcp(&f.fds[i], &f.bound[i], words->words[i], report) != ERR_OK) {
 			close_found(&f, i, words->count);
-			return refuse(setting);
+			return refuse(setting, report);
 		}
 		add(out, setting, f.fds[i], &f.bound[i]);
 	}
-	return add_rest(out, setting);
+	return add_rest(out, setting, report);
 }
 
 /* UDP beside TCP: on its port, whether that was inherited or not. */
@@ -171,7 +171,8 @@ static bool is_any_port(const char *word)
 }
 
 /* Any port: TCP's may be taken for UDP, and then another one will do. */
-static enum err bind_word(struct listeners *tcp, struct listeners *udp, const char *setting, const char *word)
+static enum err bind_word(struct listeners *tcp, struct listeners *udp, const char *setting, const char *word,
+                          FILE *out)
 {
 	for (int tries = is_any_port(word) ? TRIES : 1;; tries--) {
 		char    *said   = NULL;
@@ -182,7 +183,7 @@ static enum err bind_word(struct listeners *tcp, struct listeners *udp, const ch
 		if (report)
 			fclose(report);
 		if (said && e != ERR_OK && (e != ERR_HELD || tries == 1))
-			fputs(said, stderr);
+			fputs(said, out);
 		free(said);
 		if (e != ERR_HELD || tries == 1)
 			return e;
@@ -190,13 +191,13 @@ static enum err bind_word(struct listeners *tcp, struct listeners *udp, const ch
 }
 
 bool listeners_bind_both(struct listeners *tcp, struct listeners *udp, const char *setting,
-                         const struct conf_list *words)
+                         const struct conf_list *words, FILE *report)
 {
 	for (size_t i = 0; i < words->count; i++) {
-		if (is_full(tcp, setting))
+		if (is_full(tcp, setting, report))
 			return false;
-		if (bind_word(tcp, udp, setting, words->words[i]) != ERR_OK)
-			return refuse(setting);
+		if (bind_word(tcp, udp, setting, words->words[i], report) != ERR_OK)
+			return refuse(setting, report);
 	}
 	return true;
 }
@@ -212,6 +213,19 @@ bool listeners_bind_unix(struct unix_listener *out, const char *setting, const c
 	}
 	inherit_keep(setting, out->fd);
 	return true;
+}
+
+bool listeners_try_unix(const char *setting, const char *path, FILE *report)
+{
+	char place[INHERIT_PATH_BYTES];
+	bool is_ours;
+	int  fd;
+
+	if (inherit_unix(&fd, place, &is_ours, setting, path)) {
+		inherit_put_back(setting, fd);
+		return true;
+	}
+	return listen_unix_try(path, report) == ERR_OK || refuse(setting, report);
 }
 
 void listeners_announce(const struct listeners *l, const char *part)
@@ -238,4 +252,10 @@ void listeners_close(struct listeners *l)
 {
 	while (l->count > 0)
 		close(l->fds[--l->count]);
+}
+
+void listeners_put_back(struct listeners *l, const char *setting)
+{
+	while (l->count > 0)
+		inherit_put_back(setting, l->fds[--l->count]);
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define LISTENERS_MAX 16
 
@@ -20,15 +21,16 @@ struct listeners { /* all zeros: none */
 };
 
 /*
- * A socket that came with the start (net/inherit.h) is taken before one is opened. Listens on all of these addresses. False, after a sentence on standard error that names the setting, when one cannot be had.
+ * A socket that came with the start (net/inherit.h) is taken before one is opened. Listens on all of these addresses. False, after a
+ * sentence in report that names the setting, when one cannot be had.
  */
-bool listeners_bind(struct listeners *out, const char *setting, const struct conf_list *words);
+bool listeners_bind(struct listeners *out, const char *setting, const struct conf_list *words, FILE *report);
 
 /*
  * The same for TCP and UDP on one port; port 0 is one that both have free. An IPv6 address is one for TCP alone.
  */
 bool listeners_bind_both(struct listeners *tcp, struct listeners *udp, const char *setting,
-                         const struct conf_list *words);
+                         const struct conf_list *words, FILE *report);
 
 /* One unix socket. */
 struct unix_listener { /* all zeros: none */
@@ -40,6 +42,9 @@ struct unix_listener { /* all zeros: none */
 /* The same; under the data folder's lock. */
 bool listeners_bind_unix(struct unix_listener *out, const char *setting, const char *path);
 
+/* Whether that can be had, without that lock: nothing is bound. False, after a sentence in report that names the setting. */
+bool listeners_try_unix(const char *setting, const char *path, FILE *report);
+
 /* Says in the log where they are. */
 void listeners_announce(const struct listeners *l, const char *part);
 
@@ -47,5 +52,8 @@ void listeners_announce(const struct listeners *l, const char *part);
 bool listeners_take(struct listeners *l, int *fd, struct addr *bound);
 
 void listeners_close(struct listeners *l);
+
+/* Those of this setting, which were bound to see whether that works, are for listeners_bind to have. */
+void listeners_put_back(struct listeners *l, const char *setting);
 
 #endif

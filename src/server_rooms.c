@@ -11,8 +11,8 @@ bool server_rooms_build(struct server_rooms *s, struct loop *loop, struct store 
 		return false;
 	}
 	return rooms_new(&s->rooms, loop, store, conf, stderr) == ERR_OK &&
-	       listeners_bind_both(&s->tcp_sockets, &s->udp_sockets, "rooms.listen", &conf->rooms_listen) &&
-	       listeners_bind(&s->status_sockets, "rooms.status_listen", &conf->rooms_status_listen);
+	       listeners_bind_both(&s->tcp_sockets, &s->udp_sockets, "rooms.listen", &conf->rooms_listen, stderr) &&
+	       listeners_bind(&s->status_sockets, "rooms.status_listen", &conf->rooms_status_listen, stderr);
 }
 
 static bool start_status(struct server_rooms *s, const struct conf *conf)

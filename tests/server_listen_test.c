@@ -32,7 +32,7 @@ static bool bind_both(const char *a, const char *b)
 
 	snprintf(first, sizeof(first), "%s", a);
 	snprintf(second, sizeof(second), "%s", b ? b : "");
-	return listeners_bind_both(&tcp, &udp, "rooms.listen", &list);
+	return listeners_bind_both(&tcp, &udp, "rooms.listen", &list, stderr);
 }
 
 Test(server_listen, tcp_and_udp_have_one_port)

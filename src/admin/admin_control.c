@@ -31,6 +31,15 @@ static struct json *lines_of(char *text)
 	return array;
 }
 
+/* Lines that stand in a sentence. */
+static void trim_end(char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	while (len > 0 && text[len - 1] == '\n')
+		text[--len] = '\0';
+}
+
 static enum err on_reload(struct api_call *c, void *part)
 {
 	static const char *const known[] = { NULL };
@@ -46,8 +55,10 @@ static enum err on_reload(struct api_call *c, void *part)
 	changed  = r.changed;
 	restart  = r.restart;
 	problems = r.problems;
-	if (e == ERR_INVALID)
+	if (e == ERR_INVALID) {
+		trim_end(problems);
 		return api_problem(c, e, "nothing changed: %s", problems && *problems ? problems : "see the log");
+	}
 	if (e != ERR_OK)
 		return e;
 	j = api_done();
@@ -155,11 +166,11 @@ static enum err do_drain(struct api_call *c, struct looking *l, void (*run)(void
 	if (c->dry_run && run == begin_drain)
 		l->drain = (struct admin_drain){ .is_on      = true,
 			                         .hands_over = l->hands_over,
-			                         .since_ms   = l->drain.is_on ? l->drain.since_ms : clock_wall_ms(),
+			                         .since_ms   = l->drain.is_on ? l->drain.since_ms : 0,
 			                         .deadline_ms =
 			                                 l->deadline_s ? clock_wall_ms() + l->deadline_s * 1000 : 0 };
 	if (c->dry_run && run == note_leaving)
-		l->drain = (struct admin_drain){ .is_on = true, .hands_over = true, .since_ms = clock_wall_ms() };
+		l->drain = (struct admin_drain){ .is_on = true, .hands_over = true };
 	if (c->dry_run && run == end_drain)
 		l->drain.is_on = false;
 	j = e == ERR_OK ? drain_json(&l->drain) : NULL;
@@ -204,11 +215,11 @@ static enum err hand_over(struct api_call *c, struct admin_control *control, boo
 	enum err              e    = text ? control->hand_over(&pid, text, control->server, only_try) : ERR_NOMEM;
 
 	if (e == ERR_INVALID) {
-		text[strlen(text) - (*text && text[strlen(text) - 1] == '\n')] = '\0';
+		trim_end(text);
 		return api_problem(c, e, "nothing changed, the new process cannot take over: %s", text);
 	}
 	if (e == ERR_EXISTS)
-		return api_problem(c, e, "a hand-over is under way already");
+		return api_problem(c, e, "a hand-over, or a dry run of one, is under way already; wait for its end");
 	if (pid > 0)
 		api_target(c, "process %ld", (long)pid);
 	return e;

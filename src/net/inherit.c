@@ -129,6 +129,26 @@ void inherit_begin(const struct service_socket *from, size_t count)
 	}
 }
 
+void inherit_put_back(const char *setting, int fd)
+{
+	struct inherited *in;
+
+	for (size_t i = 0; i < sockets.count; i++) {
+		if (sockets.all[i].fd == fd && sockets.all[i].is_taken) {
+			sockets.all[i].is_taken = false;
+			return;
+		}
+	}
+	if (sockets.count == INHERIT_MAX) { /* then it is opened again */
+		close(fd);
+		return;
+	}
+	in  = &sockets.all[sockets.count++];
+	*in = (struct inherited){ .fd = fd, .is_own = true, .bound = { .family = ADDR_NONE } };
+	text_copy(in->name, sizeof(in->name), setting);
+	look_at(in);
+}
+
 static bool is_same(const struct addr *a, const struct addr *b)
 {
 	return a->family == b->family && a->port == b->port && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
@@ -240,14 +260,26 @@ static bool is_of_manager(int fd)
 	return false;
 }
 
+/* What stood there under this number before is closed, or is the same. */
+static struct kept *place_for(int fd)
+{
+	for (size_t i = 0; i < sockets.kept_count; i++) {
+		if (sockets.kept[i].fd == fd)
+			return &sockets.kept[i];
+	}
+	return sockets.kept_count < INHERIT_MAX ? &sockets.kept[sockets.kept_count++] : NULL;
+}
+
 void inherit_keep(const char *setting, int fd)
 {
 	struct kept *k;
 	struct stat  st;
 
-	if (sockets.kept_count == INHERIT_MAX || fstat(fd, &st) != 0)
+	if (fstat(fd, &st) != 0)
 		return;
-	k        = &sockets.kept[sockets.kept_count++];
+	k = place_for(fd);
+	if (!k)
+		return;
 	k->fd    = fd;
 	k->inode = st.st_ino;
 	text_format(k->name, sizeof(k->name), "%s%s", is_of_manager(fd) ? "" : OWN, setting);

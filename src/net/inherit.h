@@ -43,6 +43,12 @@ bool inherit_covers(int type, const struct addr *want);
 /* The same for a unix socket. place: where it really is. *is_ours: its file is ours to remove at the end, as an earlier coopd made it. */
 bool inherit_unix(int *fd, char place[INHERIT_PATH_BYTES], bool *is_ours, const char *setting, const char *path);
 
+/*
+ * Who took or opened this one for this setting only wanted to know that he can have it: from here on it is to be had again, as one of
+ * an earlier coopd when it did not come with the start.
+ */
+void inherit_put_back(const char *setting, int fd);
+
 /* Closes those that nobody took, each with a warning that names it. */
 void inherit_finish(void);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@
 
 #define SOCKET_MODE 0660
 #define FOLDER_MODE 0750
+#define TRY_SUFFIX  ".XXXXXX"
 
 /* Closes the socket of a listener that did not come about; errno stays, for the caller. */
 static void drop(int fd)
@@ -188,10 +190,10 @@ static bool is_answered(const struct sockaddr_un *sun)
 }
 
 /*
- * Makes room at the path. Only a socket that nobody answers on is removed: anything else there is somebody's, be it a
+ * Makes room at the path, or looks whether it could. Only a socket that nobody answers on is removed: anything else there is somebody's, be it a
  * file or the socket of a coopd with another data folder.
  */
-static enum err clear_path(const struct sockaddr_un *sun, FILE *report)
+static enum err clear_path(const struct sockaddr_un *sun, bool only_look, FILE *report)
 {
 	struct stat st;
 
@@ -207,7 +209,8 @@ static enum err clear_path(const struct sockaddr_un *sun, FILE *report)
 		errno = EADDRINUSE;
 		return ERR_HELD;
 	}
-	unlink(sun->sun_path);
+	if (!only_look)
+		unlink(sun->sun_path);
 	return ERR_OK;
 }
 
@@ -221,20 +224,27 @@ static bool bind_unix(int fd, const struct sockaddr_un *sun)
 	       chmod(sun->sun_path, SOCKET_MODE) == 0 && listen(fd, SOMAXCONN) == 0;
 }
 
-enum err listen_unix(int *fd, const char *path, FILE *report)
+/* Its folder is there and the path is free, or, with only_look, can be freed. */
+static enum err prepare_path(struct sockaddr_un *sun, const char *path, bool only_look, FILE *report)
 {
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	enum err           e;
+	enum err e;
 
-	if (!text_copy(sun.sun_path, sizeof(sun.sun_path), path)) {
+	*sun = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (!text_copy(sun->sun_path, sizeof(sun->sun_path), path)) {
 		fprintf(report, "%s is too long for a unix socket, which may have %zu bytes; choose a shorter path\n",
-		        path, sizeof(sun.sun_path) - 1);
+		        path, sizeof(sun->sun_path) - 1);
 		errno = ENAMETOOLONG;
 		return ERR_IO;
 	}
 	e = make_folder_of(path, report);
-	if (e == ERR_OK)
-		e = clear_path(&sun, report);
+	return e == ERR_OK ? clear_path(sun, only_look, report) : e;
+}
+
+enum err listen_unix(int *fd, const char *path, FILE *report)
+{
+	struct sockaddr_un sun;
+	enum err           e = prepare_path(&sun, path, false, report);
+
 	if (e != ERR_OK)
 		return e;
 
@@ -245,6 +255,26 @@ enum err listen_unix(int *fd, const char *path, FILE *report)
 		return ERR_IO;
 	}
 	*fd = s;
+	return ERR_OK;
+}
+
+enum err listen_unix_try(const char *path, FILE *report)
+{
+	struct sockaddr_un sun;
+	char               beside[sizeof(sun.sun_path) + sizeof(TRY_SUFFIX)];
+	enum err           e = prepare_path(&sun, path, true, report);
+	int                fd;
+
+	if (e != ERR_OK)
+		return e;
+	text_format(beside, sizeof(beside), "%s" TRY_SUFFIX, path);
+	fd = mkstemp(beside); /* where a file can be made, a socket can */
+	if (fd < 0) {
+		fprintf(report, "%s cannot be listened on: %s\n", path, strerror(errno));
+		return ERR_IO;
+	}
+	unlink(beside);
+	close(fd);
 	return ERR_OK;
 }
 

@@ -33,6 +33,9 @@ void listen_tune_udp(int fd);
  */
 enum err listen_unix(int *fd, const char *path, FILE *report);
 
+/* Whether that would work now; only the folder is made. Needs no lock. */
+enum err listen_unix_try(const char *path, FILE *report);
+
 /*
  * Says in the log that a part listens there ("127.0.0.1:80", "unix:/run/x"), and remembers it for listen_places. more: what the
  * log says behind it, or "". Any thread.

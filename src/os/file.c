@@ -252,3 +252,17 @@ void file_unlock(int fd)
 {
 	close(fd);
 }
+
+pid_t file_lock_holder(const char *dir)
+{
+	char path[PATH_MAX];
+
+	if (!text_format(path, sizeof(path), "%s/lock", dir))
+		return 0;
+
+	AUTO(close_fdp) int lock = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (lock < 0 || flock(lock, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return 0;
+	return read_holder(lock);
+}

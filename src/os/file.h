@@ -33,4 +33,7 @@ enum err file_free_bytes(uint64_t *out, const char *path);
 enum err file_lock(int *fd, const char *dir, pid_t *holder);
 void     file_unlock(int fd);
 
+/* Who has it now; 0: nobody, or it cannot be found out. Makes nothing. */
+pid_t file_lock_holder(const char *dir);
+
 #endif

@@ -4,6 +4,7 @@
 #include "os/service.h"
 
 #include "base/text.h"
+#include "os/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LINES_BYTES 512
+#define SHOWN_BYTES 256 /* of a value of the environment, escaped */
 
 static struct {
 	int                fd; /* 0: nobody is told */
 	struct sockaddr_un to;
 	socklen_t          to_len;
 	int64_t            watchdog_ms;
+	bool               is_bad_place, is_bad_watchdog; /* what the environment says is of no use */
 
 	struct service_socket sockets[SERVICE_SOCKETS_MAX];
 	size_t                socket_count;
@@ -146,18 +150,52 @@ size_t service_sockets(struct service_socket out[SERVICE_SOCKETS_MAX])
 
 void service_begin(void)
 {
-	int64_t usec = number_of("WATCHDOG_USEC"), pid = number_of("WATCHDOG_PID");
+	const char *place = getenv("NOTIFY_SOCKET");
+	int64_t     usec = number_of("WATCHDOG_USEC"), pid = number_of("WATCHDOG_PID");
 
 	find_sockets();
 	if (manager.fd > 0)
 		close(manager.fd);
-	manager.fd          = 0;
-	manager.watchdog_ms = 0;
-	if (!name_manager(getenv("NOTIFY_SOCKET")))
+	manager.fd           = 0;
+	manager.watchdog_ms  = 0;
+	manager.is_bad_place = manager.is_bad_watchdog = false;
+	manager.is_bad_watchdog                        = getenv("WATCHDOG_USEC") && usec <= 0;
+	if (!name_manager(place)) {
+		manager.is_bad_place = place && *place;
 		return;
+	}
 	manager.fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (manager.fd < 0)
 		manager.fd = 0;
 	if (usec > 0 && (!getenv("WATCHDOG_PID") || pid == getpid()))
 		manager.watchdog_ms = usec / 1000;
+}
+
+/* One in no folder is known only by who answers there. */
+static bool is_there(void)
+{
+	struct stat st;
+
+	return manager.fd <= 0 || !manager.to.sun_path[0] ||
+	       (stat(manager.to.sun_path, &st) == 0 && S_ISSOCK(st.st_mode));
+}
+
+static void warn(const char *name, const char *what)
+{
+	const char *value = getenv(name);
+	char        text[SHOWN_BYTES];
+
+	text_escape(text, sizeof(text), value ? value : "", value ? strnlen(value, SHOWN_BYTES / 4) : 0);
+	log_warn("server", 0, "service-manager", "%s=\"%s\" %s", name, text, what);
+}
+
+void service_warn(void)
+{
+	if (manager.is_bad_place)
+		warn("NOTIFY_SOCKET",
+		     "is no absolute path of a unix socket, or too long: the service manager hears nothing");
+	else if (!is_there())
+		warn("NOTIFY_SOCKET", "is no socket that is there: the service manager hears nothing");
+	if (manager.is_bad_watchdog)
+		warn("WATCHDOG_USEC", "is no number of microseconds: there is no watchdog");
 }

@@ -20,6 +20,9 @@
  */
 void service_begin(void);
 
+/* Says in the log what of it was of no use: service_begin comes before there is one. */
+void service_warn(void);
+
 /*
  * Sends lines such as "READY=1" or "STATUS=...\nWATCHDOG=1". Never waits. False: nobody is to be told, or he takes nothing.
  * Any thread.

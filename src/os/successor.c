@@ -5,6 +5,7 @@
 #include "os/successor.h"
 
 #include "base/text.h"
+#include "os/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +22,12 @@
 #include <unistd.h>
 
 #define PIPE_NAME      "COOPD_SUCCESSOR"
+#define OF_NAME        "COOPD_SUCCESSOR_OF"
 #define STANDS_BY      '\001' /* no text begins with it */
 #define LOOK_MS        50     /* whether the wait is over */
 #define PID_BYTES      24
 #define NUMBER_BYTES   32
-#define OWN_VARIABLES  5
+#define OWN_VARIABLES  6
 #define NAMES_BYTES    (SERVICE_SOCKETS_MAX * (SERVICE_NAME_BYTES + 1) + NUMBER_BYTES)
 #define FIRST_HELD     (SERVICE_FIRST_FD + SERVICE_SOCKETS_MAX + 1) /* above all that the new one gets */
 #define SIGNALS_BEFORE 65
@@ -35,6 +37,7 @@ static struct {
 	char **argv;
 	int    pipe; /* -1: nobody waits for us */
 	bool   is_successor;
+	pid_t  of; /* 0: unknown */
 } self = { .pipe = -1 };
 
 /* --- How we were started --- */
@@ -71,7 +74,8 @@ static char **copy_argv(char **argv)
 void successor_begin(char **argv)
 {
 	const char *text = getenv(PIPE_NAME);
-	int64_t     fd;
+	const char *of   = getenv(OF_NAME);
+	int64_t     fd, pid;
 
 	note_program(argv[0]);
 	self.argv = copy_argv(argv); /* getopt changes the order of the other */
@@ -80,7 +84,10 @@ void successor_begin(char **argv)
 		self.is_successor = true;
 		fcntl(self.pipe, F_SETFD, FD_CLOEXEC);
 	}
+	if (of && text_to_int(&pid, of, 1, INT_MAX) == ERR_OK)
+		self.of = (pid_t)pid;
 	unsetenv(PIPE_NAME);
+	unsetenv(OF_NAME);
 }
 
 /* --- What it gets --- */
@@ -88,7 +95,7 @@ void successor_begin(char **argv)
 struct plan {
 	char **argv, **env;
 	char   listen_pid[PID_BYTES], watchdog_pid[PID_BYTES]; /* filled in by who has that id */
-	char   listen_fds[NUMBER_BYTES], pipe[NUMBER_BYTES];
+	char   listen_fds[NUMBER_BYTES], pipe[NUMBER_BYTES], of[NUMBER_BYTES + PID_BYTES];
 	char   names[NAMES_BYTES];
 	int    fds[SERVICE_SOCKETS_MAX];
 	size_t count;
@@ -98,9 +105,9 @@ struct plan {
 /* What is told anew, or is not for it. */
 static bool is_replaced(const char *variable)
 {
-	static const char        pipe_is[] = PIPE_NAME "=";
-	static const char *const names[]   = { "LISTEN_FDS=", "LISTEN_PID=", "LISTEN_FDNAMES=", "WATCHDOG_PID=",
-		                               pipe_is };
+	static const char        pipe_is[] = PIPE_NAME "=", of_is[] = OF_NAME "=";
+	static const char *const names[] = { "LISTEN_FDS=",   "LISTEN_PID=", "LISTEN_FDNAMES=",
+		                             "WATCHDOG_PID=", pipe_is,       of_is };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)
@@ -138,8 +145,10 @@ static bool make_env(struct plan *p)
 	p->env[at++] = p->names;
 	if (getenv("WATCHDOG_PID"))
 		p->env[at++] = p->watchdog_pid;
-	if (p->say >= 0)
+	if (p->say >= 0) {
 		p->env[at++] = p->pipe;
+		p->env[at++] = p->of;
+	}
 	return true;
 }
 
@@ -151,6 +160,7 @@ static bool make_plan(struct plan *p, const struct successor *s, int say)
 		p->fds[i] = s->sockets[i].fd;
 	text_format(p->listen_fds, sizeof(p->listen_fds), "LISTEN_FDS=%zu", s->count);
 	text_format(p->pipe, sizeof(p->pipe), PIPE_NAME "=%zu", SERVICE_FIRST_FD + s->count);
+	text_format(p->of, sizeof(p->of), OF_NAME "=%ld", (long)getpid());
 	name_sockets(p, s);
 	return self.argv && self.program[0] && make_env(p);
 }
@@ -171,7 +181,7 @@ static void write_pid(char out[PID_BYTES], const char *name, pid_t pid)
 /* What a process with threads may do after a fork, and nothing else. Returns with errno when it cannot be. */
 static void execute(struct plan *p)
 {
-	sigset_t none;
+	sigset_t held;
 	int      fd = SERVICE_FIRST_FD;
 
 	write_pid(p->listen_pid, "LISTEN_PID=", getpid());
@@ -183,8 +193,9 @@ static void execute(struct plan *p)
 	close_range((unsigned)fd, ~0U, CLOSE_RANGE_CLOEXEC);
 	for (int i = 1; i < SIGNALS_BEFORE; i++)
 		signal(i, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	signals_held(
+		&held); /* it does so itself, and releases them; until it gets there they are to end it as little */
+	sigprocmask(SIG_SETMASK, &held, NULL);
 	execve(self.program, p->argv, p->env);
 }
 
@@ -383,6 +394,11 @@ void successor_become(struct successor *s)
 bool successor_is_this(void)
 {
 	return self.is_successor;
+}
+
+pid_t successor_of(void)
+{
+	return self.of;
 }
 
 static void say(const char *text, size_t len)

@@ -62,6 +62,9 @@ void successor_become(struct successor *s);
 /* Whether this process was started to take over. */
 bool successor_is_this(void);
 
+/* The process that it takes over from; 0: there is none. */
+pid_t successor_of(void);
+
 /* What the settings are like was found out. Says so to the other, and nothing more after it. */
 void successor_stand_by(void);
 void successor_refuse(const char *text);

@@ -33,7 +33,11 @@ const struct ws_handler *p2p_handler(const struct p2p *p); /* for ws_route(ws, "
  * second address without p2p.second_required, is a warning. ERR_HELD, ERR_IO, ERR_MALFORMED with a sentence in report.
  */
 enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report);
-void     p2p_announce(const struct p2p *p); /* what is bound, in the log */
+
+/* Binds them and puts them with the inherited ones (net/inherit.h), where p2p_listen finds them. The same errors. */
+enum err p2p_try_listen(const struct conf *conf, FILE *report);
+
+void p2p_announce(const struct p2p *p); /* what is bound, in the log */
 
 /* Asks whether the player of this digest is the host or a friend of the live protocol 2 game with that code; code is 6 digits. */
 typedef enum err (*p2p_game_asker)(void *arg, uint32_t code, const uint8_t digest[32]);

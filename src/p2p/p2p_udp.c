@@ -289,6 +289,24 @@ static enum err bind_all(struct p2p *p, int fds[P2P_SOCKETS], FILE *report)
 	return ERR_OK;
 }
 
+enum err p2p_try_listen(const struct conf *conf, FILE *report)
+{
+	struct p2p *p                = calloc(1, sizeof(*p));
+	int         fds[P2P_SOCKETS] = { -1, -1, -1, -1 };
+	enum err    e                = ERR_NOMEM;
+
+	if (p) {
+		p->conf = conf;
+		e       = *conf->p2p_listen1 ? bind_all(p, fds, report) : ERR_OK;
+	}
+	for (int i = 0; i < P2P_SOCKETS && e == ERR_OK; i++) {
+		if (fds[i] >= 0)
+			inherit_put_back(setting_of(rows[i].is_alt), fds[i]);
+	}
+	free(p);
+	return e;
+}
+
 enum err p2p_listen(struct p2p *p, struct udp *udp, FILE *report)
 {
 	int      fds[P2P_SOCKETS] = { -1, -1, -1, -1 };

@@ -204,6 +204,10 @@ Test(coopctl_behave, problems_of_a_configuration_are_all_listed)
 	           "\"problems\":[\"coopd.conf:3: log.level\",\"coopd.conf:9: \\u001b[2J\"]}");
 	expect_end(&run, "reload", 1, "coopd.conf:3: log.level");
 	expect_end(&run, "reload", 1, "coopd.conf:9: \\x1b[2J");
+	canned_put(api, "POST /admin/v1/reload", 422,
+	           "{\"error\":{\"code\":\"invalid\",\"message\":\"nothing changed: a.conf:3: no\\na.conf:9: "
+	           "\\u001b[2J\\n\"}}");
+	expect_end(&run, "reload", 1, "coopctl: nothing changed: a.conf:3: no\n  a.conf:9: \\x1b[2J [invalid]\n");
 	canned_stop(api);
 }
 

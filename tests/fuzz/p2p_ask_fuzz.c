@@ -173,6 +173,11 @@ void inherit_keep(const char *setting, int fd)
 	(void)setting, (void)fd;
 }
 
+void inherit_put_back(const char *setting, int fd)
+{
+	(void)setting, (void)fd;
+}
+
 void listen_tune_udp(int fd)
 {
 	(void)fd;

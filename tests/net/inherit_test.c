@@ -186,3 +186,29 @@ Test(inherit, what_is_kept_goes_on_under_its_setting)
 	cr_expect_eq(out[1].fd, own);
 	cr_expect_str_eq(out[1].name, "own-http.listen");
 }
+
+/* Bound ahead, to see whether that works. */
+Test(inherit, what_was_put_back_is_had_again)
+{
+	struct inherit_kept out[INHERIT_MAX];
+	struct addr         bound, fresh, any = addr_of("127.0.0.1:0");
+	int                 theirs = give(open_tcp("127.0.0.1:0", &bound), "coopd.socket");
+	int                 own    = open_tcp("127.0.0.1:0", &fresh);
+
+	inherit_begin(given, given_count);
+	cr_assert_eq(take("tunnel.listen", &bound, SOCK_STREAM, INHERIT_EXACT), theirs);
+	inherit_keep("tunnel.listen", theirs);
+	inherit_keep("http.listen", own);
+	inherit_put_back("tunnel.listen", theirs);
+	inherit_put_back("http.listen", own);
+
+	cr_assert_eq(take("tunnel.listen", &bound, SOCK_STREAM, INHERIT_EXACT), theirs);
+	cr_assert_eq(take("http.listen", &any, SOCK_STREAM, INHERIT_EXACT), own);
+	inherit_keep("tunnel.listen", theirs);
+	inherit_keep("http.listen", own);
+	cr_assert_eq(inherit_kept(out), 2, "each goes on once");
+	cr_expect_str_eq(out[0].name, "tunnel.listen");
+	cr_expect_str_eq(out[1].name, "own-http.listen");
+	inherit_finish();
+	cr_expect(is_open(theirs) && is_open(own));
+}

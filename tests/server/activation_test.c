@@ -257,6 +257,34 @@ Test(activation, the_manager_hears_what_happens)
 	cr_expect_eq(server_await_exit(s, SERVER_STOP_MS), 0);
 }
 
+static void expect_warning(const char *notify, const char *said)
+{
+	char said_at[400];
+
+	s->manager.notify = notify;
+	server_launch(s);
+	server_await_ready(s);
+	snprintf(said_at, sizeof(said_at), "NOTIFY_SOCKET=\"%.50s", notify);
+	cr_expect(server_log_contains(s, said_at), "of %s", notify);
+	cr_expect(server_log_contains(s, said), "of %s", notify);
+	cr_expect(server_log_contains(s, "WATCHDOG_USEC=\"soon\" is no number"));
+	server_stop(s);
+	s->pid = 0;
+}
+
+Test(activation, what_is_of_no_use_is_warned_of)
+{
+	char longer[200];
+
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[0]                  = '/';
+	longer[sizeof(longer) - 1] = '\0';
+	setenv("WATCHDOG_USEC", "soon", 1);
+	expect_warning("relative/path", "is no absolute path");
+	expect_warning(longer, "too long");
+	expect_warning("/nonexistent/notify", "is no socket that is there");
+}
+
 Test(activation, the_watchdog_is_fed_while_all_goes_on)
 {
 	char text[600];

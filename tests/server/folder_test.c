@@ -233,3 +233,20 @@ Test(folder, blobs_are_verified_under_the_lock_only)
 	expect_log(s, "0 blobs checked (0 bytes), all are as they were stored.");
 	server_finish(s);
 }
+
+Test(folder, what_is_relative_is_announced_whole)
+{
+	struct server *s = server_prepare(NULL);
+	char           place[2 * SERVER_PATH_BYTES];
+
+	server_set(s, "admin.socket=run/a.sock");
+	server_set(s, "admin.events_socket=run/e.sock");
+	cr_assert_eq(chdir(s->root), 0);
+	server_launch(s);
+	server_await_ready(s);
+	snprintf(place, sizeof(place), "part=admin address=unix:%s/run/a.sock", s->root);
+	expect_log(s, place);
+	snprintf(place, sizeof(place), "part=admin-events address=unix:%s/run/e.sock", s->root);
+	expect_log(s, place);
+	server_finish(s);
+}

@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "support/admin_client.h"
 #include "support/lobby_client.h"
+#include "support/next_server.h"
 #include "support/p2p_peer.h"
 #include "support/party.h"
 #include "support/rooms_client.h"
@@ -27,52 +28,6 @@
 #define PATIENCE_MS 30000
 
 static struct server *s;
-static char           program[SERVER_PATH_BYTES + 32]; /* a link to the server, which a test can set elsewhere */
-
-/* Over a name of the test's own, as a package has one. */
-static void link_program(const char *to)
-{
-	char fresh[sizeof(program) + 8];
-
-	snprintf(fresh, sizeof(fresh), "%s.new", program);
-	cr_assert_eq(symlink(to, fresh), 0);
-	cr_assert_eq(rename(fresh, program), 0);
-}
-
-static void write_script(const char *text)
-{
-	char  path[sizeof(program) + 8];
-	FILE *out;
-
-	snprintf(path, sizeof(path), "%s.sh", program);
-	unlink(path);
-	out = fopen(path, "w");
-	cr_assert_not_null(out);
-	fprintf(out, "#!/bin/sh\n%s\n", text);
-	fclose(out);
-	chmod(path, 0755);
-	link_program(path);
-}
-
-static char real_program[PATH_MAX];
-
-static void start_with(const char *const *sets)
-{
-	s = server_prepare(sets);
-	snprintf(program, sizeof(program), "%s/coopd", s->root);
-	cr_assert_not_null(realpath(getenv("COOPD_BIN"), real_program));
-	link_program(real_program);
-	setenv("COOPD_BIN", program, 1);
-	cr_assert_eq(chdir(s->root), 0);
-	server_launch(s);
-	server_await_ready(s);
-	server_expect_successor(s);
-}
-
-static void start(void)
-{
-	start_with(NULL);
-}
 
 static void stop(void)
 {
@@ -82,28 +37,6 @@ static void stop(void)
 
 TestSuite(handover, .fini = stop);
 
-/* The log says whom it hands over to. */
-static pid_t await_successor(void)
-{
-	int64_t deadline_ms = real_now_ms() + PATIENCE_MS;
-	long    pid         = 0;
-
-	while (pid == 0 && real_now_ms() < deadline_ms) {
-		FILE *log = server_open_log(s);
-		char  line[2048];
-
-		fseek(log, s->log_from, SEEK_SET);
-		while (fgets(line, sizeof(line), log)) {
-			const char *at = strstr(line, "hands-over to=");
-
-			pid = at ? strtol(at + 14, NULL, 10) : pid;
-		}
-		fclose(log);
-	}
-	cr_assert_gt(pid, 0, "nobody takes over");
-	return (pid_t)pid;
-}
-
 /* It is gone soon after. */
 static void advance_until_it_hands_over(int64_t by_ms)
 {
@@ -111,23 +44,6 @@ static void advance_until_it_hands_over(int64_t by_ms)
 		server_advance(s, by_ms);
 		real_sleep_ms(20);
 	}
-}
-
-static pid_t hand_over(void)
-{
-	ANSWER r = admin_ask(s, "POST", "/admin/v1/handover", NULL);
-
-	admin_expect(&r, 200, NULL);
-	cr_expect(rest_bool(&r, "hand_over"));
-	return await_successor();
-}
-
-static void await_log(const char *text)
-{
-	int64_t deadline_ms = real_now_ms() + PATIENCE_MS;
-
-	while (!server_log_contains(s, text))
-		cr_assert_lt(real_now_ms(), deadline_ms, "the log does not say \"%s\"", text);
 }
 
 /* --- An upgrade under traffic --- */
@@ -238,7 +154,7 @@ Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 	int64_t                  until_ms, back_ms = 0;
 	pid_t                    pid;
 
-	start_with(sets);
+	s       = next_start(sets);
 	x.party = party_new("upgrade", GAMES, 1);
 	party_gather(x.party, s->tunnel_port, PARTY_HOSTS_FIRST, PATIENCE_MS);
 	play_on(&x, 500);
@@ -250,7 +166,7 @@ Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 		if (back_ms && has_everybody_heard_since(&x, back_ms))
 			break;
 	}
-	pid = await_successor();
+	pid = next_await(s);
 	server_adopt(s, pid);
 	party_check(x.party); /* same codes, same numbers */
 	cr_assert(party_is_gathered(x.party), "a game is lost");
@@ -267,7 +183,7 @@ Test(handover, a_hundred_games_go_on_after_one_reconnect, .timeout = 120)
 
 Test(handover, and_once_more_with_what_is_kept)
 {
-	start();
+	s = next_start(NULL);
 
 	ANSWER lobby = master_post(s, "203.0.113.9", "/v1/host",
 	                           J("{'game':'" LOBBY_GAME "','proto':1,'name':'stays','world':'w',"
@@ -276,7 +192,7 @@ Test(handover, and_once_more_with_what_is_kept)
 	cr_assert_eq(lobby.status, 200, "%s", lobby.body);
 	for (int i = 0; i < 2; i++) {
 		server_expect_successor(s);
-		server_adopt(s, hand_over());
+		server_adopt(s, next_hand_over(s));
 		ANSWER list = http_get(s->http_port, "/v1/lobbies");
 		cr_expect_not_null(strstr(list.body, "stays"), "%s", list.body);
 	}
@@ -288,23 +204,11 @@ Test(handover, and_once_more_with_what_is_kept)
 
 /* --- A new process that is not good --- */
 
-static void expect_refused(const char *why)
-{
-	ANSWER r = admin_ask(s, "POST", "/admin/v1/handover", NULL);
-
-	admin_expect(&r, 422, "invalid");
-	cr_expect_not_null(strstr(r.body, why), "%s", r.body);
-	ANSWER drain = admin_get(s, "/admin/v1/drain");
-	cr_expect_not(rest_bool(&drain, "draining"));
-	ANSWER ready = http_get(s->http_port, "/readyz");
-	cr_expect_eq(ready.status, 200);
-}
-
 Test(handover, one_that_cannot_start_changes_nothing)
 {
 	FILE *file;
 
-	start();
+	s = next_start(NULL);
 
 	struct ws_client *host = host_open(s->tunnel_port, "A", NULL);
 
@@ -312,28 +216,28 @@ Test(handover, one_that_cannot_start_changes_nothing)
 	cr_assert_not_null(file);
 	fputs("[latest]\nproto = many\n", file);
 	fclose(file);
-	expect_refused("coopd.conf:2: latest.proto");
-	await_log("latest.proto");
+	next_expect_refused(s, "coopd.conf:2: latest.proto");
+	next_await_log(s, "latest.proto");
 	unlink("coopd.conf");
 
-	write_script("exit 3");
-	expect_refused("status 3");
-	write_script("kill -9 $$");
-	expect_refused("signal 9");
-	link_program("/nonexistent");
-	expect_refused("cannot be run");
+	next_is_script("exit 3");
+	next_expect_refused(s, "status 3");
+	next_is_script("kill -9 $$");
+	next_expect_refused(s, "signal 9");
+	next_is("/nonexistent");
+	next_expect_refused(s, "cannot be run");
 	cr_expect_eq(admin_audited(s, "server.handover", NULL, "invalid"), 4);
 
 	tunnel_echo(host);
 	ws_client_free(host);
-	link_program(real_program);
-	server_adopt(s, hand_over());
+	next_is_real();
+	server_adopt(s, next_hand_over(s));
 }
 
 Test(handover, a_second_one_waits_for_nobody_and_a_slow_one_is_ended)
 {
-	start_with((const char *[]){ "limits.handover_check_ms=3000", NULL });
-	write_script("echo $$ >slow.pid; exec sleep 100");
+	s = next_start((const char *[]){ "limits.handover_check_ms=3000", NULL });
+	next_is_script("echo $$ >slow.pid; exec sleep 100");
 	server_signal(s, SIGUSR1);
 	while (access("slow.pid", F_OK) != 0)
 		real_sleep_ms(5);
@@ -341,19 +245,20 @@ Test(handover, a_second_one_waits_for_nobody_and_a_slow_one_is_ended)
 	ANSWER second = admin_ask(s, "POST", "/admin/v1/handover", NULL);
 
 	admin_expect(&second, 409, "exists");
+	cr_expect_not_null(strstr(second.body, "or a dry run of one"), "%s", second.body);
 	server_signal(s, SIGUSR1);
-	await_log("already");
-	await_log("handover_check_ms");
-	link_program(real_program);
+	next_await_log(s, "already");
+	next_await_log(s, "handover_check_ms");
+	next_is_real();
 	server_signal(s, SIGUSR1);
-	server_adopt(s, await_successor());
+	server_adopt(s, next_await(s));
 	expect_all_surfaces();
 }
 
 Test(handover, a_stop_ends_one_that_is_tried)
 {
-	start();
-	write_script("echo $$ >slow.pid; exec sleep 100");
+	s = next_start(NULL);
+	next_is_script("echo $$ >slow.pid; exec sleep 100");
 	server_signal(s, SIGUSR1);
 	while (access("slow.pid", F_OK) != 0)
 		real_sleep_ms(5);
@@ -363,13 +268,15 @@ Test(handover, a_stop_ends_one_that_is_tried)
 
 Test(handover, one_that_is_only_tried)
 {
-	start();
+	s = next_start(NULL);
 
 	ANSWER r = admin_ask(s, "POST", "/admin/v1/handover?dry_run=true", NULL);
 
 	admin_expect(&r, 200, NULL);
 	cr_expect(rest_bool(&r, "dry_run"));
-	write_script("exit 3");
+	cr_expect(rest_bool(&r, "hand_over"), "it would");
+	cr_expect_not_null(strstr(r.body, "\"since_at\":null"), "nothing drains: %s", r.body);
+	next_is_script("exit 3");
 	ANSWER bad = admin_ask(s, "POST", "/admin/v1/handover?dry_run=true", NULL);
 	admin_expect(&bad, 422, "invalid");
 	ANSWER odd = admin_ask(s, "POST", "/admin/v1/handover", "{\"deadline\":1}");
@@ -387,9 +294,9 @@ static pid_t hand_over_held_up(struct ws_client **slow)
 	struct ws_client_options mute = { .mute = true };
 	pid_t                    pid;
 
-	start_with((const char *[]){ "limits.handover_close_ms=60000", "limits.ws_close_ms=60000", NULL });
+	s     = next_start((const char *[]){ "limits.handover_close_ms=60000", "limits.ws_close_ms=60000", NULL });
 	*slow = ws_client_open(s->tunnel_port, &mute);
-	pid   = hand_over();
+	pid   = next_hand_over(s);
 	cr_assert_eq(ws_client_receive(*slow, PATIENCE_MS).what, WS_CLOSED);
 	return pid;
 }
@@ -454,7 +361,7 @@ Test(handover, a_stop_half_way_stops_both)
 
 Test(handover, comes_when_nobody_is_left)
 {
-	start();
+	s = next_start(NULL);
 
 	struct ws_client *host = host_open(s->tunnel_port, "A", NULL);
 
@@ -474,29 +381,29 @@ Test(handover, comes_when_nobody_is_left)
 	ws_client_free(host);
 	server_await_metric(s, "coopd_tunnel_hosts", NULL, 0, PATIENCE_MS);
 	advance_until_it_hands_over(6000);
-	server_adopt(s, await_successor());
+	server_adopt(s, next_await(s));
 	ANSWER now = admin_get(s, "/admin/v1/drain");
 	cr_expect_not(rest_bool(&now, "draining"));
 }
 
 Test(handover, comes_at_the_deadline_and_takes_the_drain_back_when_it_fails)
 {
-	start();
+	s = next_start(NULL);
 
 	struct ws_client *host = host_open(s->tunnel_port, "A", NULL);
 
 	server_advance(s, 6000);
 	ANSWER r = admin_ask(s, "POST", "/admin/v1/handover", "{\"deadline_s\":60}");
 	admin_expect(&r, 200, NULL);
-	write_script("exit 3");
+	next_is_script("exit 3");
 	for (int i = 0; i < 13; i++) {
 		server_advance(s, 5000);
 		tunnel_echo(host);
 	}
-	await_log("status 3");
-	await_log("drains-no-more");
+	next_await_log(s, "status 3");
+	next_await_log(s, "drains-no-more");
 
-	link_program(real_program);
+	next_is_real();
 	ANSWER again = admin_ask(s, "POST", "/admin/v1/handover", "{\"deadline_s\":60}");
 	admin_expect(&again, 200, NULL);
 	for (int i = 0; i < 11; i++) {
@@ -504,7 +411,7 @@ Test(handover, comes_at_the_deadline_and_takes_the_drain_back_when_it_fails)
 		tunnel_echo(host);
 	}
 	advance_until_it_hands_over(5000);
-	server_adopt(s, await_successor());
+	server_adopt(s, next_await(s));
 	ws_client_free(host);
 	host = host_open(s->tunnel_port, "A", NULL);
 	ws_client_free(host);

@@ -64,8 +64,8 @@ static enum ctl_exit show_attempt(struct ctl *c, const struct action *a, const c
 		return CTL_OK;
 	}
 	fprintf(out, "This would %s.\n", what);
-	if (a->fields)
-		print_fields(c, out, answer, a->fields);
+	if (a->tried_fields || a->fields)
+		print_fields(c, out, answer, a->tried_fields ? a->tried_fields : a->fields);
 	return a->tried ? a->tried(c, out, answer) : CTL_OK;
 }
 

@@ -14,6 +14,7 @@ struct action {
 	const char                *what;          /* behind "This would ": "close game {0}" */
 	const char                *done;          /* "Game {0} is closed." */
 	const struct print_column *fields;        /* of its answer, shown to people; NULL: none */
+	const struct print_column *tried_fields;  /* the same of one that was only tried; NULL: as fields */
 	/* Says more of a try, for people; not CTL_OK: it need not be asked about, as was said. NULL: nothing. */
 	enum ctl_exit (*tried)(struct ctl *c, FILE *out, const json_t *answer);
 };

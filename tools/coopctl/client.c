@@ -421,13 +421,16 @@ enum ctl_exit client_say(const struct ctl *c, const struct client_answer *a)
 {
 	const json_t *problems = json_object_get(a->json, "problems");
 	const json_t *problem;
+	int           len = (int)strlen(a->message);
 	size_t        i;
 
 	if (c->json && json_object_get(a->json, "error")) {
 		print_json(stderr, a->json);
 		return a->exit;
 	}
-	ctl_fail(c, a->exit, a->code, c->json ? "%s" : "%s [%s]", a->message, a->code);
+	while (len > 0 && a->message[len - 1] == '\n')
+		len--;
+	ctl_fail(c, a->exit, a->code, c->json ? "%.*s" : "%.*s [%s]", len, a->message, a->code);
 	json_array_foreach(problems, i, problem)
 	{
 		AUTO(auto_free) char *text = print_value(c, problem, PRINT_TEXT);

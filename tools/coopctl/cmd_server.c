@@ -218,15 +218,27 @@ static const struct print_column drain_fields[] = {
 	{ 0 },
 };
 
+/* Nothing drains yet. */
+static const struct print_column drain_tried[] = {
+	{ "Would hand over", "hand_over", PRINT_YES },      { "Deadline then", "deadline_at", PRINT_TIME },
+	{ "Games now", "left.games", PRINT_TEXT },          { "  hosts", "left.hosts", PRINT_TEXT },
+	{ "  friends", "left.friends", PRINT_TEXT },        { "Lobbies", "left.lobbies", PRINT_TEXT },
+	{ "At signaling", "left.signal", PRINT_TEXT },      { "Rooms", "left.rooms", PRINT_TEXT },
+	{ "  players", "left.room_players", PRINT_TEXT },   { "P2P rooms", "left.p2p_rooms", PRINT_TEXT },
+	{ "  sessions", "left.p2p_sessions", PRINT_TEXT },  { "Uploads", "left.uploads", PRINT_TEXT },
+	{ "HTTP transfers", "left.transfers", PRINT_TEXT }, { 0 },
+};
+
 static enum ctl_exit run_drain(struct ctl *c)
 {
 	static const struct action drain = {
-		.method   = "POST",
-		.path     = "/drain",
-		.destroys = true,
-		.what     = "begin nothing new, let those play who do, and stop the server at the deadline",
-		.done     = "The server drains. coopctl drain --cancel takes it back.",
-		.fields   = drain_fields,
+		.method       = "POST",
+		.path         = "/drain",
+		.destroys     = true,
+		.what         = "begin nothing new, let those play who do, and stop the server at the deadline",
+		.done         = "The server drains. coopctl drain --cancel takes it back.",
+		.fields       = drain_fields,
+		.tried_fields = drain_tried,
 	};
 	static const struct action undrain = {
 		.method = "DELETE",
@@ -236,12 +248,13 @@ static enum ctl_exit run_drain(struct ctl *c)
 		.fields = drain_fields,
 	};
 	static const struct action hand_over = {
-		.method   = "POST",
-		.path     = "/handover",
-		.destroys = true,
-		.what     = "start the program anew and hand all to it; everybody is cut off once and comes back",
-		.done     = "The new process takes over.",
-		.fields   = drain_fields,
+		.method       = "POST",
+		.path         = "/handover",
+		.destroys     = true,
+		.what         = "start the program anew and hand all to it; everybody is cut off once and comes back",
+		.done         = "The new process takes over.",
+		.fields       = drain_fields,
+		.tried_fields = drain_tried,
 	};
 	static const struct action later = {
 		.method   = "POST",
@@ -251,7 +264,8 @@ static enum ctl_exit run_drain(struct ctl *c)
 			"or at "
 			"the deadline",
 		.done = "The server drains and then hands over. coopctl drain --cancel takes it back.",
-		.fields = drain_fields,
+		.fields       = drain_fields,
+		.tried_fields = drain_tried,
 	};
 	bool                 hands_over = ctl_given(c, "hand-over");
 	int64_t              deadline_s = 0;

@@ -72,6 +72,20 @@ bool ctl_given(const struct ctl *c, const char *option)
 	return ctl_value(c, option) != NULL;
 }
 
+/* Each of its lines is one of ours, as the server's list of what is wrong with a configuration. */
+static void print_failure(char *message)
+{
+	const char *before = "coopctl: ";
+	char       *rest   = message, *line;
+
+	while ((line = strtok_r(rest, "\n", &rest))) {
+		AUTO(auto_free) char *escaped = print_escape(line);
+
+		fprintf(stderr, "%s%s\n", before, escaped);
+		before = "  ";
+	}
+}
+
 enum ctl_exit ctl_fail(const struct ctl *c, enum ctl_exit e, const char *code, const char *format, ...)
 {
 	char    message[1024];
@@ -89,9 +103,7 @@ enum ctl_exit ctl_fail(const struct ctl *c, enum ctl_exit e, const char *code, c
 		return e;
 	}
 
-	AUTO(auto_free) char *escaped = print_escape(message);
-
-	fprintf(stderr, "coopctl: %s\n", escaped);
+	print_failure(message);
 	return e;
 }
 
