@@ -2,6 +2,7 @@
 #include "conf/conf.h"
 
 #include "base/auto.h"
+#include "conf/conf_value.h"
 #include "conf/report.h"
 
 #include <criterion/criterion.h>
