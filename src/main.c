@@ -1,6 +1,7 @@
 /*
  * coopd: the command line.
  */
+#include "base/auto.h"
 #include "base/base_version.h"
 #include "base/err.h"
 #include "base/version.h"
@@ -85,12 +86,12 @@ static bool print_instead(int option)
 #define SETS_MAX 64
 
 struct command {
-	struct conf_args args;
-	const char      *sets[SETS_MAX];
-	char            *owned[SETS_MAX]; /* the same, for free() */
-	const char      *restore;         /* a backup */
-	const char      *import;          /* from where; NULL: nothing is imported */
-	bool             check, print, verify, take_damaged, import_check;
+	struct conf_args   args;
+	const char        *sets[SETS_MAX];
+	char              *owned[SETS_MAX]; /* the same, for free() */
+	const struct task *task;            /* NULL: it serves */
+	const char        *source;          /* of a task that has one */
+	bool               take_damaged;
 };
 
 /* Adds "server.data=VALUE" for --data, the value itself for --set. False when it does not fit, which it says. */
@@ -111,6 +112,46 @@ static bool add_set(struct command *cmd, const char *prefix, const char *value)
 	cmd->args.sets      = cmd->sets;
 	cmd->args.set_count = n + 1;
 	return true;
+}
+
+/* What coopd does instead of serving. One thing at a time: with two of them, one would silently not be done. */
+static const struct task {
+	int         option;
+	const char *name;
+	bool        has_source;
+} tasks[] = {
+	{ SERVER_OPT_CHECK, "check-config", false },  { SERVER_OPT_PRINT, "print-config", false },
+	{ SERVER_OPT_VERIFY, "verify-blobs", false }, { SERVER_OPT_RESTORE, "restore", true },
+	{ SERVER_OPT_IMPORT, "import", true },        { SERVER_OPT_IMPORT_CHECK, "import-check", true },
+};
+
+/* False when it cannot be, which it says. */
+static bool take_task(struct command *cmd, int option, const char *source)
+{
+	const struct task *t = NULL;
+
+	for (size_t i = 0; i < COUNT_OF(tasks); i++)
+		t = tasks[i].option == option ? &tasks[i] : t;
+	if (!t)
+		fputs("coopd --help lists the options.\n", stderr);
+	else if (t->has_source && !*source)
+		fprintf(stderr, "coopd: --%s needs the name of a folder.\n", t->name);
+	else if (cmd->task && cmd->task != t)
+		fprintf(stderr, "coopd: --%s and --%s are two things; do one after the other.\n", cmd->task->name,
+		        t->name);
+	else if (cmd->task && t->has_source)
+		fprintf(stderr, "coopd: --%s is given twice; name one folder.\n", t->name);
+	else {
+		cmd->task   = t;
+		cmd->source = source;
+		return true;
+	}
+	return false;
+}
+
+static int task_option(const struct command *cmd)
+{
+	return cmd->task ? cmd->task->option : 0;
 }
 
 /* Reads the command line; -1 to go on, else the exit status. */
@@ -135,29 +176,13 @@ static int parse(struct command *cmd, int argc, char **argv)
 		case SERVER_OPT_SET:
 			ok = add_set(cmd, "", optarg);
 			break;
-		case SERVER_OPT_CHECK:
-			cmd->check = true;
-			break;
-		case SERVER_OPT_PRINT:
-			cmd->print = true;
-			break;
-		case SERVER_OPT_VERIFY:
-			cmd->verify = true;
-			break;
-		case SERVER_OPT_RESTORE:
-			cmd->restore = optarg;
-			break;
 		case SERVER_OPT_DAMAGED:
 			cmd->take_damaged = true;
 			break;
-		case SERVER_OPT_IMPORT:
-		case SERVER_OPT_IMPORT_CHECK:
-			cmd->import       = optarg;
-			cmd->import_check = option == SERVER_OPT_IMPORT_CHECK;
-			break;
 		default:
-			fputs("coopd --help lists the options.\n", stderr);
-			return 2;
+			if (!take_task(cmd, option, optarg))
+				return 2;
+			break;
 		}
 		if (!ok)
 			return 1;
@@ -166,7 +191,7 @@ static int parse(struct command *cmd, int argc, char **argv)
 		fprintf(stderr, "coopd: \"%s\" is not an option; coopd --help lists them.\n", argv[optind]);
 		return 2;
 	}
-	if (cmd->take_damaged && !cmd->restore) {
+	if (cmd->take_damaged && task_option(cmd) != SERVER_OPT_RESTORE) {
 		fputs("coopd: --restore-damaged says how to restore; name the backup with --restore.\n", stderr);
 		return 2;
 	}
@@ -208,18 +233,26 @@ static int run(struct command *cmd)
 		return 1;
 	}
 
-	if (cmd->print)
+	switch (task_option(cmd)) {
+	case SERVER_OPT_PRINT:
 		conf_print(&conf, stdout);
-	else if (cmd->check)
+		break;
+	case SERVER_OPT_CHECK:
 		status = check(&conf, stderr) && puts("The configuration is good.") >= 0 ? 0 : 1;
-	else if (cmd->verify)
+		break;
+	case SERVER_OPT_VERIFY:
 		status = blob_verify_main(&conf, stdout);
-	else if (cmd->restore)
-		status = (int)restore_run(&conf, cmd->restore, cmd->take_damaged, stdout, stderr);
-	else if (cmd->import)
-		status = relay_import_main(&conf, cmd->import, cmd->import_check, stdout);
-	else
+		break;
+	case SERVER_OPT_RESTORE:
+		status = (int)restore_run(&conf, cmd->source, cmd->take_damaged, stdout, stderr);
+		break;
+	case SERVER_OPT_IMPORT:
+	case SERVER_OPT_IMPORT_CHECK:
+		status = relay_import_main(&conf, cmd->source, task_option(cmd) == SERVER_OPT_IMPORT_CHECK, stdout);
+		break;
+	default:
 		status = serve(&conf, &cmd->args, report);
+	}
 	conf_fini(&conf);
 	return status;
 }

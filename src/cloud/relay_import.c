@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "store/ask.h"
 #include "store/import.h"
+#include "store/restore_move.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -450,6 +451,14 @@ static bool open_ours(struct import *im, bool check)
 
 	if (!check)
 		return store_open(&im->store, im->conf, stderr) == ERR_OK && store_start(im->store) == ERR_OK;
+	if (restore_is_due(im->conf->server_data)) {
+		fprintf(stderr,
+		        "coopd: a restore into %s was interrupted and must be finished first: start coopd, or run the "
+		        "restore "
+		        "again. Nothing was checked.\n",
+		        im->conf->server_data);
+		return false;
+	}
 	if (!text_format(path, sizeof(path), "%s/coop.db", im->conf->server_data))
 		return false;
 	return access(path, F_OK) != 0 || db_open_reader(&im->db, path) == ERR_OK;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VARIABLE "CREDENTIALS_DIRECTORY="
@@ -35,6 +36,17 @@ static enum err refuse(struct conf_why *why, enum err e, const char *path, const
 	return e;
 }
 
+static enum err refuse_unreadable(struct conf_why *why, enum err e, const char *path, int error)
+{
+	struct stat st;
+	char        what[120];
+
+	if (error == EINVAL && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return refuse(why, e, path, "is no file; a credential is a file with the secret in it");
+	(void)text_format(what, sizeof(what), "cannot be read: %s", strerror(error));
+	return refuse(why, e, path, what);
+}
+
 /* Editors and `openssl rand` end the line. */
 static void cut_line_end(char *text, size_t len)
 {
@@ -45,15 +57,18 @@ static void cut_line_end(char *text, size_t len)
 static enum err read_secret(char **out, const char *path, struct conf_why *why)
 {
 	AUTO(auto_free) char *text = NULL;
-	size_t                len  = 0;
-	enum err              e    = file_read(&text, &len, path, CONF_VALUE_BYTES_MAX);
+	char                  too_long[60];
+	size_t                len = 0;
+	enum err              e   = file_read(&text, &len, path, CONF_VALUE_BYTES_MAX);
 
 	if (e == ERR_NOT_FOUND)
 		return e;
-	if (e == ERR_IO)
-		return refuse(why, e, path, strerror(errno));
+	if (e == ERR_TOO_BIG) {
+		(void)text_format(too_long, sizeof(too_long), "is longer than %d bytes", CONF_VALUE_BYTES_MAX);
+		return refuse(why, e, path, too_long);
+	}
 	if (e != ERR_OK)
-		return refuse(why, e, path, err_people(e));
+		return refuse_unreadable(why, e, path, e == ERR_IO ? errno : ENOMEM);
 	if (strlen(text) != len)
 		return refuse(why, ERR_MALFORMED, path, "has a zero byte; a secret is a text");
 	cut_line_end(text, len);

@@ -24,6 +24,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,16 +164,40 @@ static bool is_in_data(const struct backup *b, const char *dest)
 	}
 }
 
+/* SQLite has a limit of its own, far below the system's, and keeps a journal beside what it writes. */
+static bool is_too_long(const char *dest)
+{
+	AUTO(auto_free) char *real = realpath(dest, NULL);
+	const sqlite3_vfs    *vfs  = sqlite3_vfs_find(NULL);
+	size_t                most = vfs ? (size_t)vfs->mxPathname : PATH_MAX;
+	size_t                own  = sizeof("/" COPIES_TEMPORARY DATABASE_PREFIX "20260101T000000Z-000.db-journal");
+
+	return strlen(dest) + own > most || (real && strlen(real) + own > most);
+}
+
+/* What is of no use in a backup is removed from its blobs: behind a link they would be somebody else's, perhaps ours. */
+static bool has_link(const char *dest)
+{
+	char        path[PATH_MAX];
+	struct stat st;
+
+	return text_format(path, sizeof(path), "%s/blobs", dest) && lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 enum err backup_try(struct backup *b, const char *dest, char problem[BACKUP_PROBLEM_BYTES])
 {
 	enum err e;
 
 	if (dest[0] != '/' || strstr(dest, "/../") || strlen(dest) > PATH_MAX - 128)
 		return say(problem, ERR_INVALID, "is no absolute path of a folder; name one");
+	if (is_too_long(dest))
+		return say(problem, ERR_INVALID, "its path is too long for a database in it; choose a shorter one");
 	if (!names_fit(dest))
 		return say(problem, ERR_INVALID, "a name in it is too long, or is no folder; choose another");
 	if (is_in_data(b, dest))
 		return say(problem, ERR_INVALID, "lies in the data folder; a backup belongs somewhere else");
+	if (has_link(dest))
+		return say(problem, ERR_INVALID, "the folder blobs in it is a link; make it a folder");
 	e = check_manifest(b, dest);
 	if (e == ERR_NOT_FOUND)
 		e = has_only_ours(dest) ? ERR_OK : ERR_EXISTS;
@@ -303,6 +328,21 @@ static enum err write_manifest(struct making *m)
 	return e == ERR_OK ? backup_manifest_write(&m->manifest, m->dest) : e;
 }
 
+/* As name_database makes them, and as they are called until they are whole: an operator's own coop-notes.db is none. */
+static bool is_ours(const char *name)
+{
+	static const char form[] = DATABASE_PREFIX "########T######Z-###.db";
+	size_t            len    = strlen(COPIES_TEMPORARY);
+
+	if (strncmp(name, COPIES_TEMPORARY, len) == 0)
+		name += len;
+	for (len = 0; form[len]; len++) {
+		if (form[len] == '#' ? name[len] < '0' || name[len] > '9' : name[len] != form[len])
+			return false;
+	}
+	return !name[len] || name[len] == '-'; /* a journal of it */
+}
+
 /* Databases that are not kept any more, and of backups that came to no end. */
 static void remove_databases(const struct making *m)
 {
@@ -312,9 +352,7 @@ static void remove_databases(const struct making *m)
 	while (d && (entry = readdir(d))) {
 		const char *name = entry->d_name;
 
-		if ((strncmp(name, DATABASE_PREFIX, strlen(DATABASE_PREFIX)) == 0 &&
-		     !backup_manifest_find(&m->manifest, name)) ||
-		    strncmp(name, COPIES_TEMPORARY, strlen(COPIES_TEMPORARY)) == 0)
+		if (is_ours(name) && !backup_manifest_find(&m->manifest, name))
 			unlinkat(dirfd(d), name, 0);
 	}
 	if (d)
@@ -334,23 +372,42 @@ static void remove_old(struct making *m)
 		backup_remove_blobs(m->dest, &m->needed);
 }
 
-static enum err make(struct making *m)
+/* Its room is needed more than it is: without a line in the manifest it is no backup. */
+static void remove_unfinished(const struct making *m)
 {
-	enum err e = file_make_dirs(m->dest, 0700);
+	AUTO(backup_manifest_fini) struct backup_manifest now = { 0 };
+	char                                              path[PATH_MAX];
+	enum err                                          e = backup_manifest_read(&now, m->dest);
 
-	if (e != ERR_OK)
-		return say(m->problem, ERR_IO, "the folder cannot be made; coopd's user must be able to write there");
-	e = copy_rows(m);
+	if ((e == ERR_NOT_FOUND || (e == ERR_OK && !backup_manifest_find(&now, m->name))) &&
+	    text_format(path, sizeof(path), "%s/%s", m->dest, m->name))
+		unlink(path);
+}
+
+static enum err make_rest(struct making *m)
+{
+	enum err e = copy_rows(m);
+
 	if (e == ERR_OK)
 		e = copy_blobs(m);
 	if (e == ERR_OK)
 		e = backup_copy_secrets(m->b->store, m->dest);
 	if (e == ERR_OK)
 		e = backup_copy_forgotten(m->b->store, m->dest);
-	if (e == ERR_OK)
-		e = write_manifest(m);
+	return e == ERR_OK ? write_manifest(m) : e;
+}
+
+static enum err make(struct making *m)
+{
+	enum err e = file_make_dirs(m->dest, 0700);
+
+	if (e != ERR_OK)
+		return say(m->problem, ERR_IO, "the folder cannot be made; coopd's user must be able to write there");
+	e = make_rest(m);
 	if (e == ERR_OK)
 		remove_old(m);
+	else
+		remove_unfinished(m);
 	return e;
 }
 

@@ -239,9 +239,12 @@ struct keep {
 static enum err remove_from(const char *path, const char *digits, void *arg)
 {
 	const struct keep *keep = arg;
-	DIR               *d    = opendir(path);
+	int                fd   = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR               *d    = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent     *entry;
 
+	if (!d && fd >= 0)
+		close(fd);
 	if (!d)
 		return ERR_OK;
 	while ((entry = readdir(d))) {

@@ -3,11 +3,14 @@
  */
 #include "store/migrate.h"
 
+#include "base/auto.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "store/copies.h"
 
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 
 static enum err get_version(int *out, sqlite3 *handle)
 {
@@ -62,17 +65,37 @@ static int run_pending(const struct migration_text **at, sqlite3 *handle, const 
 	return rc;
 }
 
+/* As it has to be typed, wherever the operator stands. */
+static void print_way_back(FILE *report, const struct migrate *m, const char *copy)
+{
+	AUTO(auto_free) char *folder = realpath(m->copies, NULL), *database = realpath(m->path, NULL);
+	char                  name[COPIES_NAME_BYTES + 1];
+
+	if (!folder || !database || !text_format(name, sizeof(name), "/%s", copy))
+		return;
+	fprintf(report, " A checked copy from before is %s%s; to go back to it: cp ", folder, name);
+	shell_word(report, folder, name);
+	fputc(' ', report);
+	shell_word(report, database, ".new");
+	fputs(" && rm -f ", report);
+	shell_word(report, database, "-wal");
+	fputc(' ', report);
+	shell_word(report, database, "-shm");
+	fputs(" && mv ", report);
+	shell_word(report, database, ".new");
+	fputc(' ', report);
+	shell_word(report, database, "");
+}
+
 static void report_failure(FILE *report, sqlite3 *handle, const struct migrate *m, const struct migration_text *at,
                            const char *copy)
 {
 	fprintf(report, "bringing the database %s up to date failed at step %04d_%s: %s. Nothing was changed.", m->path,
 	        at ? at->number : 0, at ? at->name : "begin", sqlite3_errmsg(handle));
-	if (copy[0])
-		fprintf(report,
-		        " The coopd that ran before can still use it. A checked copy from before is %s/%s; to go back "
-		        "to it:"
-		        " cp '%s/%s' '%s.new' && rm -f '%s-wal' '%s-shm' && mv '%s.new' '%s'",
-		        m->copies, copy, m->copies, copy, m->path, m->path, m->path, m->path, m->path);
+	if (copy[0]) {
+		fputs(" The coopd that ran before can still use it.", report);
+		print_way_back(report, m, copy);
+	}
 	fputc('\n', report);
 }
 
@@ -125,13 +148,14 @@ enum err migrate(bool *ran, struct db *db, const struct migrate *m, FILE *report
 		fprintf(report,
 		        "the database %s was made by a newer coopd (its version is %d, this one knows %d). Start the "
 		        "newer"
-		        " coopd, or go back to a copy from before in %s\n",
-		        m->path, version, m->count, m->copies);
+		        " coopd%s%s\n",
+		        m->path, version, m->count, m->copies ? ", or go back to a copy from before in " : "",
+		        m->copies ? m->copies : "");
 		return ERR_NEWER;
 	}
 	if (version == m->count)
 		return ERR_OK;
-	if (version > 0)
+	if (version > 0 && m->copies)
 		e = copy_first(copy, m, version, report);
 	if (e == ERR_OK)
 		e = apply(db, m, version, copy, report);

@@ -14,8 +14,8 @@
 #define MIGRATE_COPIES_KEPT 3
 
 struct migrate {
-	const char                  *path;   /* of the database */
-	const char                  *copies; /* folder, which is there */
+	const char                  *path;   /* of the database, or of what it was copied from */
+	const char                  *copies; /* folder, which is there; NULL: the database is a copy itself */
 	const struct migration_text *texts;  /* migration_texts, but for tests */
 	int                          count;
 	int64_t                      wall_ms;

@@ -2,6 +2,7 @@
 
 #include "base/auto.h"
 #include "base/hex.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "crypt/hash.h"
 #include "gen/migration.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -54,15 +56,56 @@ void restore_damage(struct restore *r, const char *format, ...)
 
 /* --- Its steps --- */
 
+/* How much of the path is there already. */
+static size_t count_there(const char *path)
+{
+	char        at[PATH_MAX];
+	struct stat st;
+	char       *slash;
+
+	if (!text_copy(at, sizeof(at), path))
+		return strlen(path);
+	while (lstat(at, &st) != 0) {
+		slash = strrchr(at, '/');
+		if (!slash)
+			return 0;
+		*slash = '\0';
+	}
+	return strlen(at);
+}
+
+/* A folder that was made for a restore that is refused, and whatever was made above it. */
+static void remove_made(const struct restore *r)
+{
+	char path[PATH_MAX];
+
+	if (r->there >= strlen(r->conf->server_data) || !text_format(path, sizeof(path), "%s/lock", r->data))
+		return;
+	unlink(path);
+	text_copy(path, sizeof(path), r->conf->server_data);
+	while (strlen(path) > r->there && (rmdir(path) == 0 || errno == ENOENT)) {
+		char *slash = strrchr(path, '/');
+
+		*(slash ? slash : path) = '\0';
+	}
+}
+
 /* An interrupted restore ends first: what it has written is the state that this one replaces. */
 static enum err open_folder(struct restore *r, int *lock)
 {
-	bool     ended = false;
-	enum err e     = file_make_dirs(r->data, 0700);
+	AUTO(auto_free) char *real  = NULL;
+	bool                  ended = false;
+	enum err              e;
 
+	r->there = count_there(r->data);
+	e        = file_make_dirs(r->data, 0700);
+	if (e == ERR_OK && !(real = realpath(r->data, NULL)))
+		e = ERR_IO;
 	if (e != ERR_OK)
 		return restore_refuse(r, e, "the folder %s cannot be made: %s", r->data, strerror(errno));
-	e = data_lock(lock, r->data, r->report);
+	text_copy(r->folder, sizeof(r->folder), real);
+	r->data = r->folder;
+	e       = data_lock(lock, r->data, r->report);
 	if (e != ERR_OK)
 		return e;
 	e = restore_finish(&ended, r->data, r->report);
@@ -73,13 +116,10 @@ static enum err open_folder(struct restore *r, int *lock)
 
 static enum err make_staging(struct restore *r)
 {
-	char path[PATH_MAX];
-
 	if (!text_format(r->staging, sizeof(r->staging), "%s/" RESTORE_FOLDER, r->data) ||
-	    !text_format(r->database, sizeof(r->database), "%s/coop.db", r->staging) ||
-	    !text_format(path, sizeof(path), "%s/blobs", r->data))
+	    !text_format(r->database, sizeof(r->database), "%s/coop.db", r->staging))
 		return restore_refuse(r, ERR_INVALID, "the name of the data folder is too long");
-	if (file_make_dirs(r->staging, 0700) != ERR_OK || file_make_dirs(path, 0700) != ERR_OK)
+	if (file_make_dirs(r->staging, 0700) != ERR_OK)
 		return restore_refuse(r, ERR_IO, "the folder %s cannot be made: %s", r->staging, strerror(errno));
 	return ERR_OK;
 }
@@ -94,29 +134,6 @@ static enum err write_id(struct restore *r)
 	    file_write(path, text, strlen(text), 0600) == ERR_OK)
 		return ERR_OK;
 	return restore_refuse(r, ERR_IO, "%s cannot be written: %s", path, strerror(errno));
-}
-
-/* Those of the backup; one that has none leaves those that are there. */
-static enum err stage_secrets(struct restore *r)
-{
-	char    from[PATH_MAX], to[PATH_MAX];
-	uint8_t hash[BLOB_HASH_BYTES];
-	int64_t bytes;
-
-	if (!text_format(from, sizeof(from), "%s/secrets", r->src) ||
-	    !text_format(to, sizeof(to), "%s/secrets", r->staging))
-		return ERR_INVALID;
-	switch (restore_copy(hash, &bytes, from, to)) {
-	case RESTORE_COPIED:
-	case RESTORE_MISSING:
-		return ERR_OK;
-	case RESTORE_UNREADABLE:
-		restore_damage(r, "%s: cannot be read: %s", from, strerror(errno));
-		r->is_hopeless = true;
-		return ERR_OK;
-	default:
-		return restore_refuse(r, ERR_IO, "%s cannot be written: %s", to, strerror(errno));
-	}
 }
 
 /* All into one file, which has to be on the disk before the marker is. */
@@ -196,7 +213,7 @@ static enum err prepare(struct restore *r, const char *src)
 	if (e == ERR_OK && r->db)
 		e = restore_blobs(r);
 	if (e == ERR_OK)
-		e = stage_secrets(r);
+		e = restore_secrets(r);
 	end_progress(r);
 	if (e == ERR_OK)
 		e = judge(r);
@@ -228,20 +245,46 @@ static void print_way_back(const struct restore *r)
 	}
 	fprintf(r->out,
 	        "Database and secrets from before are in %s/copies/%s. To go back to them, while coopd does not run:\n"
-	        "  rm -f '%s/coop.db' '%s/coop.db-wal' '%s/coop.db-shm'\n"
-	        "  cp -p '%s/copies/%s/'* '%s/'\n",
-	        r->data, r->kept, r->data, r->data, r->data, r->data, r->kept, r->data);
+	        "  rm -f ",
+	        r->data, r->kept);
+	shell_word(r->out, r->data, "/coop.db");
+	fputc(' ', r->out);
+	shell_word(r->out, r->data, "/coop.db-wal");
+	fputc(' ', r->out);
+	shell_word(r->out, r->data, "/coop.db-shm");
+	fputs("\n  cp -p ", r->out);
+	shell_word(r->out, r->data, "/copies/");
+	fprintf(r->out, "%s/* ", r->kept); /* of our own making: letters, digits, dashes */
+	shell_word(r->out, r->data, "/");
+	fputc('\n', r->out);
 }
 
 static void print_owner(const struct restore *r)
 {
 	struct stat folder;
 
-	if (geteuid() == 0 && stat(r->data, &folder) == 0 && folder.st_uid != 0)
-		fprintf(r->out,
-		        "The new files belong to root, and the folder does not: before starting coopd, run\n"
-		        "  chown -R --reference='%s' '%s'\n",
-		        r->data, r->data);
+	if (geteuid() != 0 || stat(r->data, &folder) != 0 || folder.st_uid == 0)
+		return;
+	fputs("The new files belong to root, and the folder does not: before starting coopd, run\n  chown -R "
+	      "--reference=",
+	      r->out);
+	shell_word(r->out, r->data, "");
+	fputc(' ', r->out);
+	shell_word(r->out, r->data, "");
+	fputc('\n', r->out);
+}
+
+static void print_secrets(const struct restore *r)
+{
+	if (r->keeps_secrets)
+		fprintf(r->out, "  the backup has no secrets that can be used: those in the data folder stay\n");
+	if (r->lacks_secrets)
+		fprintf(r->out, "  the backup has no secrets that can be used: the next start makes new ones. What "
+		                "addresses have "
+		                "used of their limits counts from zero then, and a TURN or signal server beside coopd "
+		                "that was told "
+		                "the old ones must be told the new ones. If you have a copy of the file, put it in "
+		                "place first\n");
 }
 
 static void print_done(struct restore *r)
@@ -271,6 +314,7 @@ static void print_done(struct restore *r)
 		        " files of checkpoints are damaged in the backup and were left out: they are listed above, "
 		        "and coopd --verify-blobs lists them again. Their players can load older checkpoints\n",
 		        r->left_out);
+	print_secrets(r);
 	print_way_back(r);
 	fprintf(r->out,
 	        "Bans and revocations of tokens since that moment are undone: see coopctl bans list and coopctl "
@@ -310,15 +354,19 @@ enum restore_exit restore_run(const struct conf *conf, const char *src, bool tak
 	int               lock = -1;
 	enum restore_exit result;
 
-	if (crypt_init() != ERR_OK || open_folder(&r, &lock) != ERR_OK) {
-		if (lock < 0)
-			return RESTORE_REFUSED;
-		file_unlock(lock);
-		return RESTORE_UNFINISHED;
+	if (crypt_init() != ERR_OK)
+		return RESTORE_REFUSED;
+	enum err e = open_folder(&r, &lock);
+	if (e != ERR_OK) {
+		if (lock >= 0)
+			file_unlock(lock);
+		return lock < 0 || e == ERR_INVALID ? RESTORE_REFUSED : RESTORE_UNFINISHED;
 	}
-	enum err e = prepare(&r, src);
+	e = prepare(&r, src);
 	db_close(TAKE(r.db));
 	result = end(&r, e);
+	if (result == RESTORE_REFUSED)
+		remove_made(&r);
 	backup_manifest_fini(&r.manifest);
 	file_unlock(lock);
 	fflush(out);

@@ -140,7 +140,14 @@ static enum err check_owner(struct restore *r, sqlite3 *db)
 		                      "Restore "
 		                      "it with that coopd, or a newer one",
 		                      r->src, r->entry.name, r->schema, migration_count);
-	if (r->schema < 1 || !read_id(r->store_id, db)) {
+	if (r->schema < 1) {
+		say_broken(r, "it is no database of coopd");
+		return ERR_OK;
+	}
+	enum err e = restore_check_schema(r, db);
+	if (e != ERR_OK || r->is_hopeless)
+		return e;
+	if (!read_id(r->store_id, db)) {
 		say_broken(r, "it is no database of coopd");
 		return ERR_OK;
 	}
@@ -246,12 +253,15 @@ static enum err count(struct restore *r)
 	return ERR_OK;
 }
 
-/* Brought up to date here and now: if that fails, what is there stays. */
+/* Brought up to date here and now: if that fails, what is there stays, and the backup is the copy from before. */
 static enum err open_staged(struct restore *r)
 {
-	struct migrate m = { r->database, r->staging, migration_texts, migration_count, clock_wall_ms() };
+	char           from[PATH_MAX];
+	struct migrate m = { from, NULL, migration_texts, migration_count, clock_wall_ms() };
 	enum err       e = db_open(&r->db, NULL, r->database, r->report);
 
+	if (e == ERR_OK && !text_format(from, sizeof(from), "%s/%s", r->src, r->entry.name))
+		e = ERR_INVALID;
 	if (e == ERR_OK)
 		e = migrate(NULL, r->db, &m, r->report);
 	if (e == ERR_OK)

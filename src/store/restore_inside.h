@@ -16,7 +16,7 @@
 
 struct restore {
 	const struct conf *conf;
-	const char        *data;
+	const char        *data; /* the folder's real path, which is printed in commands */
 	FILE              *out, *report;
 	bool               take_damaged;
 	bool               is_shown;    /* progress, on a terminal */
@@ -24,9 +24,11 @@ struct restore {
 	int64_t            shown_ms;
 	int64_t            damages;
 
-	char                   src[PATH_MAX]; /* the backup's folder */
-	struct backup_manifest manifest;      /* empty: it is damaged, and that was said */
-	struct backup_entry    entry;         /* of the database that is restored */
+	char                   folder[PATH_MAX]; /* what data points to */
+	size_t                 there;            /* bytes of the path of the data folder that were there before */
+	char                   src[PATH_MAX];    /* the backup's folder */
+	struct backup_manifest manifest;         /* empty: it is damaged, and that was said */
+	struct backup_entry    entry;            /* of the database that is restored */
 	char                   staging[PATH_MAX], database[PATH_MAX];
 	char                   kept[RESTORE_NAME_BYTES];
 	bool                   has_old; /* there is something to be put away */
@@ -37,6 +39,8 @@ struct restore {
 	int64_t blobs, blobs_done, bytes, bytes_done; /* that the database names */
 	int64_t copied, copied_bytes, left_out;
 	int64_t games, lobbies, forgotten;
+	bool    lacks_secrets; /* that can be used, and so does the data folder */
+	bool    keeps_secrets; /* the data folder's own, since the backup has none */
 	int64_t players, codes, campaigns, checkpoints, scores;
 };
 
@@ -57,6 +61,13 @@ enum err restore_find(struct restore *r, const char *src);
 
 /* restore_database.c: into .restore, checked; then opened as r->db. Damage was said, and is no error as long as it can go on. */
 enum err restore_database(struct restore *r);
+
+/* restore_schema.c: its tables and all else, against what migrations up to r->schema make. Damage was said. */
+struct sqlite3;
+enum err restore_check_schema(struct restore *r, struct sqlite3 *db);
+
+/* restore_secrets.c: into .restore, when they can be used. */
+enum err restore_secrets(struct restore *r);
 
 /* restore_forgotten.c: in r->db, before its blobs are looked at. */
 enum err restore_forgotten(struct restore *r);

@@ -47,6 +47,19 @@ static bool join(char out[PATH_MAX], const char *folder, const char *name)
 	return text_format(out, PATH_MAX, "%s/%s", folder, name);
 }
 
+/* A link would lead to files that are somebody else's: none is followed, here and below. */
+static DIR *open_folder(int parent, const char *name)
+{
+	int  fd  = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d   = fd >= 0 ? fdopendir(fd) : NULL;
+	int  why = errno;
+
+	if (!d && fd >= 0)
+		close(fd);
+	errno = why;
+	return d;
+}
+
 static enum err sync_dir(const struct moving *m, const char *path)
 {
 	return file_sync_dir(path) == ERR_OK ? ERR_OK : fail(m, "sync", path);
@@ -88,7 +101,7 @@ static enum err make_dir(const struct moving *m, const char *path)
 
 static enum err move_folder(const struct moving *m, const char *from, const char *to)
 {
-	AUTO(close_dirp) DIR *d = opendir(from);
+	AUTO(close_dirp) DIR *d = open_folder(AT_FDCWD, from);
 	struct dirent        *entry;
 	enum err              e = d ? make_dir(m, to) : fail(m, "read", from);
 
@@ -114,10 +127,13 @@ static enum err move_blobs(const struct moving *m)
 	if (!join(from, m->data, RESTORE_FOLDER "/blobs") || !join(to, m->data, "blobs"))
 		return ERR_IO;
 
-	AUTO(close_dirp) DIR *d = opendir(from);
+	AUTO(close_dirp) DIR *d = open_folder(AT_FDCWD, from);
 
+	if (!d && errno != ENOENT)
+		return fail(m, "read", from);
+	e = make_dir(m, to);
 	if (!d)
-		return errno == ENOENT ? ERR_OK : fail(m, "read", from);
+		return e;
 	while (e == ERR_OK && (entry = readdir(d))) {
 		if (entry->d_name[0] == '.')
 			continue;
@@ -217,33 +233,45 @@ static enum err replace(const struct moving *m)
 
 /* --- The marker, and what is left --- */
 
+static enum err remove_folder(const struct moving *m, int parent, const char *name, const char *path,
+                              const char *spared, int depth);
+
+/* depth: what we make is no deeper; anything else stays. NOLINTNEXTLINE(misc-no-recursion): three levels at most */
+static enum err remove_entry(const struct moving *m, int folder, const char *name, const char *path, int depth)
+{
+	struct stat st;
+
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return fail(m, "look at", path);
+	if (S_ISDIR(st.st_mode) && depth > 0)
+		return remove_folder(m, folder, name, path, NULL, depth - 1);
+	return unlinkat(folder, name, 0) == 0 ? ERR_OK : fail(m, "remove", path);
+}
+
 /*
- * Files and folders below path, and path itself. depth: what we make is no deeper; anything else stays.
+ * What is in it, and itself unless something is spared. path is for messages.
  * NOLINTNEXTLINE(misc-no-recursion): three levels at most
  */
-static enum err remove_tree(const struct moving *m, const char *path, const char *spared, int depth)
+static enum err remove_folder(const struct moving *m, int parent, const char *name, const char *path,
+                              const char *spared, int depth)
 {
-	AUTO(close_dirp) DIR *d = opendir(path);
+	AUTO(close_dirp) DIR *d = open_folder(parent, name);
 	struct dirent        *entry;
 	enum err              e = ERR_OK;
 
 	if (!d)
 		return errno == ENOENT ? ERR_OK : fail(m, "read", path);
 	while (e == ERR_OK && (entry = readdir(d))) {
-		char        name[PATH_MAX];
-		struct stat st;
+		char below[PATH_MAX];
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
 		    (spared && strcmp(entry->d_name, spared) == 0))
 			continue;
-		if (!join(name, path, entry->d_name) || lstat(name, &st) != 0)
-			return fail(m, "look at", path);
-		if (S_ISDIR(st.st_mode) && depth > 0)
-			e = remove_tree(m, name, NULL, depth - 1);
-		else if (unlink(name) != 0)
-			e = fail(m, "remove", name);
+		if (!join(below, path, entry->d_name))
+			return ERR_IO;
+		e = remove_entry(m, dirfd(d), entry->d_name, below, depth);
 	}
-	if (e == ERR_OK && !spared && rmdir(path) != 0)
+	if (e == ERR_OK && !spared && unlinkat(parent, name, AT_REMOVEDIR) != 0)
 		e = fail(m, "remove", path);
 	return e;
 }
@@ -251,14 +279,14 @@ static enum err remove_tree(const struct moving *m, const char *path, const char
 /* The marker goes last: until then all of this is done again. */
 static enum err remove_rest(const struct moving *m)
 {
-	char     folder[PATH_MAX], marker[PATH_MAX];
+	char     folder[PATH_MAX];
 	enum err e;
 
-	if (!join(folder, m->data, RESTORE_FOLDER) || !join(marker, folder, MARKER))
+	if (!join(folder, m->data, RESTORE_FOLDER))
 		return ERR_IO;
-	e = remove_tree(m, folder, MARKER, 2);
+	e = remove_folder(m, AT_FDCWD, folder, folder, MARKER, 2);
 	if (e == ERR_OK)
-		e = remove_tree(m, folder, NULL, 2);
+		e = remove_folder(m, AT_FDCWD, folder, folder, NULL, 2);
 	return e == ERR_OK ? sync_dir(m, m->data) : e;
 }
 
@@ -296,11 +324,34 @@ static enum err read_marker(struct moving *m)
 	return ERR_OK;
 }
 
+static enum err check_folder(const struct moving *m)
+{
+	char        path[PATH_MAX];
+	struct stat st;
+
+	if (!join(path, m->data, RESTORE_FOLDER) || lstat(path, &st) != 0 || S_ISDIR(st.st_mode))
+		return ERR_OK;
+	fprintf(m->report,
+	        "%s is %s, and no folder that a restore made. Nothing was changed: see what it is for, and remove it\n",
+	        path, S_ISLNK(st.st_mode) ? "a link" : "a file");
+	return ERR_INVALID;
+}
+
+bool restore_is_due(const char *data)
+{
+	char path[PATH_MAX];
+
+	return join(path, data, RESTORE_FOLDER "/" MARKER) && access(path, F_OK) == 0;
+}
+
 enum err restore_finish(bool *ended, const char *data, FILE *report)
 {
 	struct moving m = { .data = data, .report = report };
-	enum err      e = read_marker(&m);
+	enum err      e = check_folder(&m);
 
+	*ended = false;
+	if (e == ERR_OK)
+		e = read_marker(&m);
 	*ended = e == ERR_OK;
 	if (e == ERR_NOT_FOUND)
 		return is_there(&m, RESTORE_FOLDER) ? remove_rest(&m) : ERR_OK;

@@ -27,8 +27,12 @@ enum err restore_mark(const char *data, const char *kept_name, FILE *report);
 /*
  * With a marker: does what is left of the moves (*ended true). Without: removes what an interrupted restore left. Under the
  * folder's lock, before anything of it is opened. ERR_IO, with a sentence in report: the next call goes on where this ended.
+ * ERR_INVALID, the same: .restore is a link or a file, which is left alone.
  */
 enum err restore_finish(bool *ended, const char *data, FILE *report);
+
+/* Whether there is a marker: what else lies in the data folder is of no use until the restore has ended. */
+bool restore_is_due(const char *data);
 
 /* Whether the database was restored since the last start; the note is gone then. */
 bool restore_take_note(const char *data);

@@ -6,6 +6,7 @@
 #include "base/auto.h"
 #include "base/hex.h"
 #include "base/text.h"
+#include "crypt/hash.h"
 #include "os/file.h"
 #include "os/random.h"
 
@@ -106,5 +107,83 @@ enum err secret_load(uint8_t *out, size_t len, const char *path, const char *nam
 		fprintf(report, "%s: this file is larger than a file of secrets can be\n", path);
 	else if (e != ERR_OK)
 		fprintf(report, "cannot keep secrets in %s: %s\n", path, errno ? strerror(errno) : err_people(e));
+	return e;
+}
+
+/* --- A whole file --- */
+
+#define KNOWN_BYTES 32
+
+/* The first one is made at the first start. */
+static const char *const known[] = { "address_key", "turn_secret", "signal_token" };
+
+static bool is_known(struct span line, struct span *value)
+{
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
+		if (has_name(value, line, known[i]))
+			return true;
+	}
+	return false;
+}
+
+/* What an operator wrote beside them, with a # or a name before a =, is his. */
+static enum err check_line(struct span line)
+{
+	uint8_t     secret[KNOWN_BYTES];
+	struct span value;
+	const char *at  = line.at;
+	size_t      len = line.len;
+	enum err    e   = ERR_OK;
+
+	text_trim(&at, &len);
+	if (len == 0 || at[0] == '#' || *at == '\r')
+		return ERR_OK;
+	if (is_known(line, &value))
+		e = hex_decode(secret, sizeof(secret), value.at, value.len);
+	else if (!memchr(at, '=', len))
+		e = ERR_MALFORMED;
+	wipe_secret(secret, sizeof(secret));
+	return e;
+}
+
+static enum err check_all(char why[SECRETS_WHY_BYTES], struct span text)
+{
+	uint8_t     secret[KNOWN_BYTES];
+	struct span rest = text;
+	enum err    e;
+
+	for (int line = 1; rest.len > 0; line++) {
+		if (check_line(take_line(&rest)) == ERR_OK)
+			continue;
+		text_format(why, SECRETS_WHY_BYTES, "line %d is no whole secret", line);
+		return ERR_MALFORMED;
+	}
+	e = find(secret, sizeof(secret), text, known[0]);
+	wipe_secret(secret, sizeof(secret));
+	if (e != ERR_OK)
+		text_format(why, SECRETS_WHY_BYTES, "it has no %s", known[0]);
+	return e == ERR_OK ? e : ERR_MALFORMED;
+}
+
+enum err secrets_check(char why[SECRETS_WHY_BYTES], const char *path)
+{
+	AUTO(auto_free) char *text = NULL;
+	struct span           all  = { "", 0 };
+
+	errno      = 0;
+	enum err e = file_read(&text, &all.len, path, SECRETS_BYTES_MAX);
+	if (e == ERR_NOT_FOUND)
+		return e;
+	if (e == ERR_TOO_BIG) {
+		text_format(why, SECRETS_WHY_BYTES, "it is larger than a file of secrets can be");
+		return ERR_MALFORMED;
+	}
+	if (e != ERR_OK) {
+		text_format(why, SECRETS_WHY_BYTES, "it cannot be read: %s", errno ? strerror(errno) : err_people(e));
+		return e;
+	}
+	all.at = text;
+	e      = check_all(why, all);
+	wipe_secret(text, all.len);
 	return e;
 }

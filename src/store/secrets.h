@@ -17,4 +17,11 @@
  */
 enum err secret_load(uint8_t *out, size_t len, const char *path, const char *name, FILE *report);
 
+/*
+ * Whether a server could start with this file, and would find what every one of ours holds. ERR_NOT_FOUND; ERR_MALFORMED,
+ * ERR_IO, ERR_NOMEM with the reason in why.
+ */
+#define SECRETS_WHY_BYTES 160
+enum err secrets_check(char why[SECRETS_WHY_BYTES], const char *path);
+
 #endif

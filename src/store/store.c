@@ -113,18 +113,24 @@ static enum err make_dir(const char *path, FILE *report)
 	return ERR_IO;
 }
 
-/* What mkostemps leaves of "NAME.XXXXXX.tmp", and unfinished copies. */
+/* What mkostemps leaves of "NAME.XXXXXX.tmp". */
 static bool is_temporary(const char *name)
 {
 	size_t len = strlen(name);
 
-	return (len > 4 && strcmp(name + len - 4, ".tmp") == 0) ||
-	       strncmp(name, COPIES_TEMPORARY, strlen(COPIES_TEMPORARY)) == 0;
+	return len > 4 && strcmp(name + len - 4, ".tmp") == 0;
 }
 
 static bool is_any(const char *name)
 {
 	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool is_unfinished_copy(const char *name)
+{
+	static const char daily[] = COPIES_TEMPORARY COPIES_DAILY, migration[] = COPIES_TEMPORARY COPIES_MIGRATION;
+
+	return strncmp(name, daily, strlen(daily)) == 0 || strncmp(name, migration, strlen(migration)) == 0;
 }
 
 /* Plain files of the folder itself; nothing else is ever removed at a start. */
@@ -144,6 +150,23 @@ static void remove_files(const char *folder, bool (*matches)(const char *name))
 	closedir(d);
 }
 
+/* Whatever lies in these two is removed some day: behind a link it would be somebody else's. */
+static enum err refuse_links(const struct store *s, FILE *report)
+{
+	const char *const folders[] = { s->paths.blobs_tmp, s->paths.trash };
+	struct stat       st;
+
+	for (size_t i = 0; i < COUNT_OF(folders); i++) {
+		if (lstat(folders[i], &st) != 0 || !S_ISLNK(st.st_mode))
+			continue;
+		fprintf(report,
+		        "%s is a link; coopd removes what lies there, so it must be a folder: remove the link\n",
+		        folders[i]);
+		return ERR_IO;
+	}
+	return ERR_OK;
+}
+
 static enum err prepare_folder(struct store *s, FILE *report)
 {
 	bool     ended;
@@ -154,6 +177,8 @@ static enum err prepare_folder(struct store *s, FILE *report)
 	if (e == ERR_OK)
 		e = restore_finish(&ended, s->paths.data, report);
 	if (e == ERR_OK)
+		e = refuse_links(s, report);
+	if (e == ERR_OK)
 		e = make_dir(s->paths.blobs_tmp, report);
 	if (e == ERR_OK)
 		e = make_dir(s->paths.copies, report);
@@ -163,7 +188,7 @@ static enum err prepare_folder(struct store *s, FILE *report)
 		log_info("store", 0, "restored", "folder=%s note=\"a restore that was interrupted is complete now\"",
 		         s->paths.data);
 	remove_files(s->paths.data, is_temporary);
-	remove_files(s->paths.copies, is_temporary);
+	remove_files(s->paths.copies, is_unfinished_copy);
 	remove_files(s->paths.blobs_tmp, is_any);
 	return ERR_OK;
 }

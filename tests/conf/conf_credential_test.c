@@ -2,12 +2,14 @@
 #include "conf/conf.h"
 
 #include "base/auto.h"
+#include "conf/conf_value.h"
 #include "conf/report.h"
 
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[] = P_tmpdir "/coopd-conf-XXXXXX";
@@ -121,7 +123,26 @@ Test(conf_credential, what_is_no_secret_is_refused_by_its_name)
 
 	memset(long_one, 'x', sizeof(long_one));
 	write_bytes("turn.secret", long_one, sizeof(long_one));
-	snprintf(expected, sizeof(expected), "credential turn.secret: %s/turn.secret %s\n", folder,
-	         err_people(ERR_TOO_BIG));
+	snprintf(expected, sizeof(expected), "credential turn.secret: %s/turn.secret is longer than %d bytes\n", folder,
+	         CONF_VALUE_BYTES_MAX);
 	cr_expect_eq(load(&c, NULL, NULL, expected), ERR_MALFORMED);
+}
+
+/* Nobody may wait for a pipe's other end. */
+Test(conf_credential, what_is_no_file_is_refused_by_its_name)
+{
+	struct conf c;
+	char        expected[200];
+
+	cr_assert_eq(mkfifo("turn.secret", 0600), 0);
+	snprintf(expected, sizeof(expected),
+	         "credential turn.secret: %s/turn.secret is no file; a credential is a file with the secret in it\n",
+	         folder);
+	cr_expect_eq(load(&c, NULL, NULL, expected), ERR_MALFORMED);
+	cr_assert_eq(unlink("turn.secret"), 0);
+	cr_assert_eq(mkdir("turn.secret", 0700), 0);
+	snprintf(expected, sizeof(expected), "credential turn.secret: %s/turn.secret cannot be read: Is a directory\n",
+	         folder);
+	cr_expect_eq(load(&c, NULL, NULL, expected), ERR_MALFORMED);
+	cr_assert_eq(rmdir("turn.secret"), 0);
 }

@@ -171,6 +171,47 @@ Test(migrate, the_command_to_go_back_works)
 	cr_expect_eq(access(data_path("coop.db.new"), F_OK), -1);
 }
 
+/* In a folder whose name is no word of the shell, and not from where the server was started. */
+Test(migrate, the_command_to_go_back_is_quoted_and_absolute)
+{
+	char path[PATH_MAX], copies[PATH_MAX], *command;
+
+	cr_assert(text_format(path, sizeof(path), "%s/coop.db", data_path("it's here")));
+	cr_assert(text_format(copies, sizeof(copies), "%s/copies", data_path("it's here")));
+	cr_assert_eq(file_make_dirs(copies, 0700), ERR_OK);
+	for (int count = 1; count <= 3; count += 2) {
+		struct db     *db     = NULL;
+		FILE          *report = fmemopen(said, sizeof(said), "w");
+		struct migrate m      = { path, copies, failing, count, WALL_MS };
+
+		cr_assert_eq(db_open(&db, NULL, path, stderr), ERR_OK);
+		cr_expect_eq(migrate(NULL, db, &m, report), count == 1 ? ERR_OK : ERR_STORE);
+		fclose(report);
+		db_close(db);
+	}
+	command = strstr(said, "cp '/");
+	cr_assert_not_null(command, "%s", said);
+	cr_assert_eq(chdir("/"), 0);
+	cr_assert_eq(system(command), 0, "%s", command); /* NOLINT(cert-env33-c): of our own making */
+}
+
+/* A restore's: its copy is gone with it, and what is left is the backup. */
+Test(migrate, of_a_copy_no_copy_is_made_and_no_way_back_is_named)
+{
+	struct db     *db     = NULL;
+	FILE          *report = fmemopen(said, sizeof(said), "w");
+	struct migrate m      = { "/backup/coop-x.db", NULL, failing, 3, WALL_MS };
+
+	cr_assert_eq(run(failing, 1, NULL), ERR_OK);
+	cr_assert_eq(db_open(&db, NULL, data_path("coop.db"), stderr), ERR_OK);
+	cr_expect_eq(migrate(NULL, db, &m, report), ERR_STORE);
+	fclose(report);
+	db_close(db);
+	cr_expect_not_null(strstr(said, "the database /backup/coop-x.db up to date failed"), "%s", said);
+	cr_expect_null(strstr(said, "copy"), "%s", said);
+	cr_expect_eq(data_count_files("copies", ""), 0);
+}
+
 static const struct migration_text dangling[] = {
 	{ 1, "first",
 	  "CREATE TABLE a (x INTEGER PRIMARY KEY) STRICT; CREATE TABLE b (x INTEGER REFERENCES a (x)) STRICT;"

@@ -63,6 +63,19 @@ static int run(char **said, const char *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
 }
 
+int restore_coopd(char **said, const char *format, ...)
+{
+	char    options[COMMAND_BYTES - 200], command[COMMAND_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	cr_assert_lt(vsnprintf(options, sizeof(options), format, args), sizeof(options));
+	va_end(args);
+	cr_assert_lt(snprintf(command, sizeof(command), "timeout 60 '%s' %s 2>&1", getenv("COOPD_BIN"), options),
+	             COMMAND_BYTES);
+	return run(said, command);
+}
+
 int restore_into(char **said, const char *data, const char *src, const char *more)
 {
 	char command[COMMAND_BYTES];

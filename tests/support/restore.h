@@ -25,6 +25,9 @@ void restore_backup(const struct server *s, const char *place);
  */
 int restore_into(char **said, const char *data, const char *src, const char *more);
 
+/* coopd with these options, which it does not serve with; the same. */
+int restore_coopd(char **said, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* All files of the folder but its lock, with their contents, as one number. */
 unsigned long restore_sum(const char *folder);
 
