@@ -222,7 +222,7 @@ static int run(struct command *cmd)
 {
 	struct conf conf;
 
-	if (cmd->print || cmd->check || cmd->verify || cmd->restore || cmd->import)
+	if (cmd->task)
 		signals_release(); /* no server that would take them */
 
 	FILE *report = handover_report();
