@@ -248,10 +248,7 @@ static enum err remove_entry(const struct moving *m, int folder, const char *nam
 	return unlinkat(folder, name, 0) == 0 ? ERR_OK : fail(m, "remove", path);
 }
 
-/*
- * What is in it, and itself unless something is spared. path is for messages.
- * NOLINTNEXTLINE(misc-no-recursion): three levels at most
- */
+/* What is in it, and itself unless something is spared. path is for messages. NOLINTNEXTLINE(misc-no-recursion): the same */
 static enum err remove_folder(const struct moving *m, int parent, const char *name, const char *path,
                               const char *spared, int depth)
 {
