@@ -12,7 +12,7 @@
 /* One that runs, from that link. sets: as of server_start. */
 struct server *next_start(const char *const *sets);
 
-void next_is(const char *program); /* where the link leads */
+void next_is(const char *to); /* where the link leads */
 void next_is_real(void);
 void next_is_script(const char *text); /* of /bin/sh */
 

@@ -69,7 +69,7 @@ int restore_coopd(char **said, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	cr_assert_lt(vsnprintf(options, sizeof(options), format, args), sizeof(options));
+	cr_assert_lt(vsnprintf(options, sizeof(options), format, args), (int)sizeof(options));
 	va_end(args);
 	cr_assert_lt(snprintf(command, sizeof(command), "timeout 60 '%s' %s 2>&1", getenv("COOPD_BIN"), options),
 	             COMMAND_BYTES);
